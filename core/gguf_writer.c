@@ -1,0 +1,382 @@
+/*
+ * Writes GGUF files, version 3: metadata and records of tensors are collected in memory and go out with the
+ * first byte of data (or at the end), because the offsets need all sizes. The file grows beside its target
+ * under a name of its own and takes the target's place in one step, once it is whole and on disk.
+ */
+#include "checked.h"
+#include "gguf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct {
+    unsigned char *data;
+    size_t size, capacity;
+} bytes;
+
+/* What was declared of a tensor; its name is in `tensor_names`. */
+typedef struct {
+    uint32_t type, dim_count;
+    uint64_t dims[4], size;
+} declared;
+
+struct tn_gguf_writer {
+    char *path, *part; /* the target, and the file beside it that grows */
+    FILE *out;
+    uint32_t alignment;
+    tn_names keys, tensor_names;
+    bytes key_bytes; /* the keys as they will lie in the file */
+    declared *tensors;
+    uint64_t tensor_capacity;
+    uint64_t data_bound;      /* at least the bytes of all data, whatever the alignment will be */
+    int started;              /* header written: nothing can be added any more */
+    uint64_t current, within; /* tensor whose bytes come next, and how many of them are there */
+    int failed;               /* something could not be written: nothing else will be */
+};
+
+static int32_t no_memory(const tn_gguf_writer *writer, tn_error *err) {
+    return tn_fail(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(writer->path));
+}
+
+static int32_t not_written(tn_gguf_writer *writer, const char *what, tn_error *err) {
+    writer->failed = 1;
+    return tn_fail(err, TN_E_IO, "cannot %s %s: %s", what, tn_path_tail(writer->part), strerror(errno));
+}
+
+static int append(bytes *to, const void *data, size_t size) {
+    uint64_t wanted, doubled;
+    if (!tn_add_u64(to->size, size, &wanted)) { return 0; }
+    if (wanted > to->capacity) {
+        if (!tn_mul_u64(to->capacity, 2, &doubled)) { return 0; }
+        size_t capacity = doubled > wanted ? doubled : wanted + 4096;
+        unsigned char *grown = realloc(to->data, capacity);
+        if (!grown) { return 0; }
+        to->data = grown;
+        to->capacity = capacity;
+    }
+    if (size) { memcpy(to->data + to->size, data, size); }
+    to->size = wanted;
+    return 1;
+}
+
+static int append_u32(bytes *to, uint32_t value) {
+    return append(to, &value, sizeof value);
+}
+
+static int append_u64(bytes *to, uint64_t value) {
+    return append(to, &value, sizeof value);
+}
+
+static int append_name(bytes *to, const char *name) {
+    size_t size = strlen(name);
+    return append_u64(to, size) && append(to, name, size);
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------------- */
+
+/* Makes PATH.part-XXXXXX, which nobody has. Not mkstemp(): the mode shall be the one of any new file. */
+static int32_t create_part(tn_gguf_writer *writer, tn_error *err) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    for (int attempt = 0; attempt < 100; attempt++) {
+        unsigned char random[6];
+        char name[sizeof random + 1] = {0};
+        if (getentropy(random, sizeof random) != 0) { break; }
+        for (size_t i = 0; i < sizeof random; i++) { name[i] = letters[random[i] % 32]; }
+        free(writer->part);
+        if (asprintf(&writer->part, "%s.part-%s", writer->path, name) < 0) {
+            writer->part = NULL;
+            return no_memory(writer, err);
+        }
+        int fd = open(writer->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            writer->out = fdopen(fd, "wb");
+            if (writer->out) { return TN_OK; }
+            close(fd);
+            unlink(writer->part);
+            return no_memory(writer, err);
+        }
+        if (errno != EEXIST) { break; }
+    }
+    return tn_fail(err, TN_E_IO, "cannot create a file beside %s: %s", tn_path_tail(writer->path),
+                   strerror(errno));
+}
+
+static void free_writer(tn_gguf_writer *writer) {
+    tn_names_free(&writer->keys);
+    tn_names_free(&writer->tensor_names);
+    free(writer->key_bytes.data);
+    free(writer->tensors);
+    free(writer->path);
+    free(writer->part);
+    free(writer);
+}
+
+int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *err) {
+    *out = NULL;
+    tn_gguf_writer *writer = calloc(1, sizeof *writer);
+    if (writer) { writer->path = strdup(path); }
+    if (!writer || !writer->path) {
+        free(writer);
+        TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path));
+    }
+    writer->alignment = TN_ALIGNMENT_DEFAULT;
+    int32_t code = create_part(writer, err);
+    if (code != TN_OK) {
+        free_writer(writer);
+        return code;
+    }
+    *out = writer;
+    return TN_OK;
+}
+
+void tn_gguf_writer_abandon(tn_gguf_writer *writer) {
+    if (!writer) { return; }
+    if (writer->out) { fclose(writer->out); }
+    unlink(writer->part);
+    free_writer(writer);
+}
+
+/* ---- metadata and records --------------------------------------------------------------------------- */
+
+static int32_t check_open(const tn_gguf_writer *writer, const char *name, tn_error *err) {
+    if (!writer->started) { return TN_OK; }
+    TN_FAIL(err, TN_E_INPUT, "%s: %.80s comes too late, after the first data", tn_path_tail(writer->path),
+            name);
+}
+
+static int32_t add_name(const tn_gguf_writer *writer, tn_names *names, const char *what, const char *name,
+                        tn_error *err) {
+    int32_t code = tn_names_add(names, name, strlen(name));
+    if (code == TN_E_INPUT) {
+        TN_FAIL(err, code, "%s: %s %.80s is there already", tn_path_tail(writer->path), what, name);
+    }
+    if (code == TN_E_IO) {
+        TN_FAIL(err, code, "%s: the system gives no random numbers", tn_path_tail(writer->path));
+    }
+    return code == TN_OK ? TN_OK : no_memory(writer, err);
+}
+
+static int append_value(bytes *to, const tn_kv *value) {
+    if (!append_u32(to, value->type)) { return 0; }
+    if (value->type == TN_KV_STRING) {
+        return append_u64(to, value->size) && append(to, value->data, value->size);
+    }
+    if (value->type == TN_KV_ARRAY &&
+        (!append_u32(to, value->element_type) || !append_u64(to, value->count))) {
+        return 0;
+    }
+    return append(to, value->data, value->size);
+}
+
+/* Reads the value at `from` back as any reader would: what it would refuse is not written. */
+static int32_t check_value(tn_gguf_writer *writer, const char *key, size_t from, tn_error *err) {
+    tn_error why = TN_ERROR_INIT;
+    tn_kv kv;
+    tn_cursor cursor = {.name = tn_path_tail(writer->path),
+                        .data = writer->key_bytes.data,
+                        .size = writer->key_bytes.size,
+                        .at = from};
+    if (tn_cursor_value(&cursor, key, &kv, &why) != TN_OK) { TN_FAIL(err, TN_E_INPUT, "%s", why.text); }
+    if (cursor.at != cursor.size) {
+        TN_FAIL(err, TN_E_INPUT, "%s: key %.80s: %" PRIu64 " bytes more than its type and count say",
+                cursor.name, key, cursor.size - cursor.at);
+    }
+    if (strcmp(key, TN_ALIGNMENT_KEY) != 0) { return TN_OK; }
+    uint32_t alignment = 0;
+    if (kv.type == TN_KV_U32) { memcpy(&alignment, kv.data, sizeof alignment); }
+    if (!tn_alignment_valid(alignment)) {
+        TN_FAIL(err, TN_E_INPUT,
+                "%s: key " TN_ALIGNMENT_KEY ": a uint32, a power of two, at least 8, was expected",
+                cursor.name);
+    }
+    writer->alignment = alignment;
+    return TN_OK;
+}
+
+int32_t tn_gguf_writer_put(tn_gguf_writer *writer, const char *key, const tn_kv *value, tn_error *err) {
+    const char *fault = tn_key_fault(key, strlen(key));
+    if (fault) { TN_FAIL(err, TN_E_INPUT, "%s: a key %s", tn_path_tail(writer->path), fault); }
+    TN_TRY(check_open(writer, key, err));
+    TN_TRY(add_name(writer, &writer->keys, "key", key, err));
+    size_t before = writer->key_bytes.size, from;
+    int32_t code = TN_E_MEMORY;
+    if (append_name(&writer->key_bytes, key)) {
+        from = writer->key_bytes.size;
+        code = append_value(&writer->key_bytes, value) ? check_value(writer, key, from, err) : TN_E_MEMORY;
+    }
+    if (code == TN_E_MEMORY) { no_memory(writer, err); }
+    if (code != TN_OK) {
+        writer->key_bytes.size = before;
+        tn_names_drop_last(&writer->keys);
+    }
+    return code;
+}
+
+static int32_t check_declared(const tn_gguf_writer *writer, const char *name, uint32_t dim_count,
+                              const uint64_t *dims, uint64_t size, uint64_t *bound, tn_error *err) {
+    const char *path = tn_path_tail(writer->path), *fault = tn_tensor_name_fault(name, strlen(name));
+    uint64_t elements = 1;
+    if (fault) { TN_FAIL(err, TN_E_INPUT, "%s: the name of a tensor %s", path, fault); }
+    if (dim_count < 1 || dim_count > 4) {
+        TN_FAIL(err, TN_E_INPUT, "%s: tensor %s has %" PRIu32 " dimensions, 1 to 4 were expected", path, name,
+                dim_count);
+    }
+    for (uint32_t i = 0; i < dim_count; i++) {
+        if (dims[i] == 0 || !tn_mul_u64(elements, dims[i], &elements) || elements > INT64_MAX) {
+            TN_FAIL(err, TN_E_INPUT, "%s: tensor %s: a dimension is 0, or they multiply to more than 2^63",
+                    path, name);
+        }
+    }
+    if (size == 0) { TN_FAIL(err, TN_E_INPUT, "%s: tensor %s has no bytes", path, name); }
+    if (!tn_add_u64(writer->data_bound, UINT32_MAX, bound) || !tn_add_u64(*bound, size, bound)) {
+        TN_FAIL(err, TN_E_INPUT, "%s: with tensor %s the file would be larger than 2^64 bytes", path, name);
+    }
+    return TN_OK;
+}
+
+int32_t tn_gguf_writer_declare(tn_gguf_writer *writer, const char *name, uint32_t type, uint32_t dim_count,
+                               const uint64_t *dims, uint64_t size, tn_error *err) {
+    uint64_t bound = 0;
+    TN_TRY(check_declared(writer, name, dim_count, dims, size, &bound, err));
+    TN_TRY(check_open(writer, name, err));
+    if (writer->tensor_names.count == writer->tensor_capacity) {
+        uint64_t capacity = writer->tensor_capacity ? writer->tensor_capacity * 2 : 64;
+        declared *tensors = reallocarray(writer->tensors, capacity, sizeof *tensors);
+        if (!tensors) { return no_memory(writer, err); }
+        writer->tensors = tensors;
+        writer->tensor_capacity = capacity;
+    }
+    TN_TRY(add_name(writer, &writer->tensor_names, "tensor", name, err));
+    declared *tensor = &writer->tensors[writer->tensor_names.count - 1];
+    *tensor = (declared){.type = type, .dim_count = dim_count, .size = size};
+    memcpy(tensor->dims, dims, dim_count * sizeof *dims);
+    writer->data_bound = bound;
+    return TN_OK;
+}
+
+/* ---- output ----------------------------------------------------------------------------------------- */
+
+static int32_t put_out(tn_gguf_writer *writer, const void *data, size_t size, tn_error *err) {
+    if (size && fwrite(data, 1, size, writer->out) != size) { return not_written(writer, "write", err); }
+    return TN_OK;
+}
+
+/* Bytes that follow `size` ones up to the next aligned place. */
+static uint64_t padding_of(const tn_gguf_writer *writer, uint64_t size) {
+    return -size & (writer->alignment - 1);
+}
+
+static int32_t put_padding(tn_gguf_writer *writer, uint64_t size, tn_error *err) {
+    static const unsigned char zeros[4096];
+    uint64_t left = padding_of(writer, size);
+    for (; left > sizeof zeros; left -= sizeof zeros) { TN_TRY(put_out(writer, zeros, sizeof zeros, err)); }
+    return put_out(writer, zeros, left, err);
+}
+
+static int append_records(bytes *to, const tn_gguf_writer *writer) {
+    uint64_t offset = 0;
+    for (uint64_t i = 0; i < writer->tensor_names.count; i++) {
+        const declared *tensor = &writer->tensors[i];
+        int done = append_name(to, writer->tensor_names.at[i]) && append_u32(to, tensor->dim_count) &&
+                   append(to, tensor->dims, tensor->dim_count * sizeof tensor->dims[0]) &&
+                   append_u32(to, tensor->type) && append_u64(to, offset);
+        if (!done) { return 0; }
+        offset += tensor->size + padding_of(writer, tensor->size);
+    }
+    return 1;
+}
+
+static int32_t start(tn_gguf_writer *writer, tn_error *err) {
+    bytes head = {0};
+    int done = append(&head, "GGUF", 4) && append_u32(&head, 3) &&
+               append_u64(&head, writer->tensor_names.count) && append_u64(&head, writer->keys.count) &&
+               append(&head, writer->key_bytes.data, writer->key_bytes.size) && append_records(&head, writer);
+    int32_t code = done ? put_out(writer, head.data, head.size, err) : no_memory(writer, err);
+    if (code == TN_OK) { code = put_padding(writer, head.size, err); }
+    free(head.data);
+    writer->started = 1;
+    writer->failed = code != TN_OK;
+    return code;
+}
+
+static int32_t check_whole(const tn_gguf_writer *writer, tn_error *err) {
+    if (writer->failed) {
+        TN_FAIL(err, TN_E_FAILED, "%s: not finished, something could not be written before",
+                tn_path_tail(writer->path));
+    }
+    return TN_OK;
+}
+
+int32_t tn_gguf_writer_write(tn_gguf_writer *writer, const void *data, uint64_t size, tn_error *err) {
+    const unsigned char *p = data;
+    TN_TRY(check_whole(writer, err));
+    if (!writer->started) { TN_TRY(start(writer, err)); }
+    while (size) {
+        if (writer->current == writer->tensor_names.count) {
+            TN_FAIL(err, TN_E_INPUT, "%s: %" PRIu64 " bytes more than the tensors have that were declared",
+                    tn_path_tail(writer->path), size);
+        }
+        const declared *tensor = &writer->tensors[writer->current];
+        uint64_t room = tensor->size - writer->within, step = size < room ? size : room;
+        TN_TRY(put_out(writer, p, step, err));
+        p += step;
+        size -= step;
+        writer->within += step;
+        if (step < room) { break; }
+        TN_TRY(put_padding(writer, tensor->size, err));
+        writer->current++;
+        writer->within = 0;
+    }
+    return TN_OK;
+}
+
+static int32_t sync_folder(const char *path, tn_error *err) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+    if (!folder) { TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path)); }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    int done = fd >= 0 && fsync(fd) == 0;
+    int why = errno;
+    if (fd >= 0) { close(fd); }
+    if (done || why == EINVAL) { return TN_OK; } /* EINVAL: this file system syncs no folders */
+    TN_FAIL(err, TN_E_IO, "%s is written, but its folder cannot be synced: %s", tn_path_tail(path),
+            strerror(why));
+}
+
+static int32_t close_out(tn_gguf_writer *writer, tn_error *err) {
+    if (fflush(writer->out) != 0) { return not_written(writer, "write", err); }
+    if (fsync(fileno(writer->out)) != 0) { return not_written(writer, "sync", err); }
+    FILE *out = writer->out;
+    writer->out = NULL;
+    return fclose(out) == 0 ? TN_OK : not_written(writer, "write", err);
+}
+
+static int32_t finish(tn_gguf_writer *writer, tn_error *err) {
+    TN_TRY(check_whole(writer, err));
+    if (!writer->started) { TN_TRY(start(writer, err)); }
+    if (writer->current < writer->tensor_names.count) {
+        TN_FAIL(err, TN_E_INPUT, "%s: tensor %s has %" PRIu64 " of %" PRIu64 " bytes",
+                tn_path_tail(writer->path), writer->tensor_names.at[writer->current], writer->within,
+                writer->tensors[writer->current].size);
+    }
+    TN_TRY(close_out(writer, err));
+    if (rename(writer->part, writer->path) != 0) {
+        TN_FAIL(err, TN_E_IO, "cannot put %s in its place: %s", tn_path_tail(writer->path), strerror(errno));
+    }
+    return TN_OK;
+}
+
+int32_t tn_gguf_writer_finish(tn_gguf_writer *writer, tn_error *err) {
+    int32_t code = finish(writer, err);
+    if (code != TN_OK) {
+        tn_gguf_writer_abandon(writer);
+        return code;
+    }
+    code = sync_folder(writer->path, err);
+    free_writer(writer);
+    return code;
+}

@@ -1,0 +1,279 @@
+/*
+ * graph_build.c - the builder: takes an architecture's nodes, keeps deep copies, and judges the whole at the
+ * end.
+ */
+#include "graph_build.h"
+#include "graph_arena.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list of pointers that grows by doubling. */
+struct list {
+    void **items;
+    uint32_t count, capacity;
+};
+
+struct tn_graph_builder {
+    tn_builder table;
+    tn_graph graph;
+    tn_arena arena;
+    struct list nodes, values;
+    const tn_weight *const *weights;
+    const uint32_t *flags;
+    uint32_t weight_count;
+    tn_error fault; /* the first one; code TN_OK: none so far */
+};
+
+static int append(struct list *list, void *item) {
+    if (list->count == list->capacity) {
+        if (list->capacity > UINT32_MAX / 2) { return 0; }
+        uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
+        void **items = realloc(list->items, capacity * sizeof *items);
+        if (!items) { return 0; }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = item;
+    return 1;
+}
+
+static int32_t no_memory(tn_error *err) {
+    TN_FAIL(err, TN_E_MEMORY, "no memory for the graph");
+}
+
+/* ---- copies ----------------------------------------------------------------------------------------- */
+
+/*
+ * Copies a struct of the author's size into one of ours, zeros beyond what the author knows. A newer author's
+ * members must be zero where we do not know them. Returns NULL without memory, or with *unknown set.
+ */
+static void *copy_struct(tn_arena *arena, const void *from, uint32_t theirs, uint32_t ours, int *unknown) {
+    const unsigned char *bytes = from;
+    for (uint32_t i = ours; i < theirs; i++) { *unknown |= bytes[i] != 0; }
+    unsigned char *copy = *unknown ? NULL : tn_arena_take(arena, ours);
+    if (!copy) { return NULL; }
+    memcpy(copy, from, theirs < ours ? theirs : ours);
+    memcpy(copy, &ours, sizeof ours);
+    return copy;
+}
+
+static uint32_t struct_size_of(const void *any) {
+    uint32_t size;
+    memcpy(&size, any, sizeof size);
+    return size;
+}
+
+/* The node itself, under a name of our own; its attributes still are the author's. */
+static int32_t copy_node(tn_graph_builder *b, const tn_node *from, tn_node **out, tn_error *err) {
+    int unknown = 0;
+    if (!from || from->struct_size < sizeof(tn_node)) {
+        TN_FAIL(err, TN_E_GRAPH, "node %" PRIu32 ": its struct_size is %" PRIu32 ", expected at least %zu",
+                b->nodes.count, from ? from->struct_size : 0, sizeof(tn_node));
+    }
+    if (!from->name || !from->name[0]) {
+        TN_FAIL(err, TN_E_GRAPH, "node %" PRIu32 " has no name", b->nodes.count);
+    }
+    tn_node *node = copy_struct(&b->arena, from, from->struct_size, sizeof *node, &unknown);
+    if (unknown) { TN_FAIL(err, TN_E_GRAPH, "%s: sets members that this host does not know", from->name); }
+    if (!node || !(node->name = tn_arena_text(&b->arena, from->name))) { return no_memory(err); }
+    *out = node;
+    return TN_OK;
+}
+
+/* All attribute structs are as long as in ABI 1.0 or longer. */
+static int32_t copy_attributes(tn_graph_builder *b, tn_node *node, tn_error *err) {
+    int unknown = 0;
+    const void *from = node->attributes;
+    uint32_t ours = tn_op_attribute_size(node->op);
+    if (!from || struct_size_of(from) < ours) {
+        return tn_node_wrong(node, err, "its attributes have a struct_size of %" PRIu32 ", expected %" PRIu32,
+                             from ? struct_size_of(from) : 0, ours);
+    }
+    node->attributes = copy_struct(&b->arena, from, struct_size_of(from), ours, &unknown);
+    if (unknown) { return tn_node_wrong(node, err, "sets attributes that this host does not know"); }
+    return node->attributes ? TN_OK : no_memory(err);
+}
+
+/* What attributes point to, once they are known to be sound. */
+static int32_t copy_pointees(tn_graph_builder *b, const tn_node *node, tn_error *err) {
+    if (node->op == TN_OP_rope) {
+        tn_rope *rope = (tn_rope *)node->attributes;
+        rope->frequencies = tn_arena_copy(&b->arena, rope->frequencies, rope->rotated / 2 * sizeof(double));
+        if (!rope->frequencies) { return no_memory(err); }
+    } else if (node->op == TN_OP_custom) {
+        tn_custom *custom = (tn_custom *)node->attributes;
+        custom->id = tn_arena_text(&b->arena, custom->id);
+        custom->params = tn_arena_copy(&b->arena, custom->params, custom->params_size);
+        if (!custom->id || !custom->params) { return no_memory(err); }
+    }
+    return TN_OK;
+}
+
+/* ---- adding ----------------------------------------------------------------------------------------- */
+
+static tn_graph_scope scope_of(const tn_graph_builder *b) {
+    return (tn_graph_scope){(tn_node *const *)b->nodes.items, (tn_value *const *)b->values.items,
+                            b->values.count, b->weights, b->weight_count};
+}
+
+static int32_t append_results(tn_graph_builder *b, tn_node *node, const tn_graph_results *results,
+                              tn_error *err) {
+    node->result = results->count ? b->values.count + 1 : 0;
+    for (uint32_t i = 0; i < results->count; i++) {
+        tn_value *value = tn_arena_take(&b->arena, sizeof *value);
+        if (!value || !append(&b->values, value)) { return no_memory(err); }
+        *value = (tn_value){.struct_size = sizeof *value,
+                            .rows = results->rows,
+                            .width = results->widths[i],
+                            .kind = results->kind,
+                            .node = b->nodes.count};
+    }
+    return append(&b->nodes, node) ? TN_OK : no_memory(err);
+}
+
+static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *result, tn_error *err) {
+    tn_node *node = NULL;
+    tn_graph_results results;
+    TN_TRY(copy_node(b, from, &node, err));
+    if (!tn_op_name(node->op)) { return tn_node_wrong(node, err, "op %d does not exist", (int)node->op); }
+    if (node->layer < -1) {
+        return tn_node_wrong(node, err, "layer %d, expected -1 or more", (int)node->layer);
+    }
+    TN_TRY(copy_attributes(b, node, err));
+    tn_graph_scope scope = scope_of(b);
+    TN_TRY(tn_graph_check_node(&scope, node, &results, err));
+    TN_TRY(copy_pointees(b, node, err));
+    TN_TRY(append_results(b, node, &results, err));
+    for (int i = 0; i < TN_NODE_INPUTS; i++) {
+        if (node->inputs[i]) { ((tn_value *)b->values.items[node->inputs[i] - 1])->uses++; }
+    }
+    *result = node->result;
+    return TN_OK;
+}
+
+static uint32_t add(const tn_builder *table, const tn_node *node) {
+    tn_graph_builder *b = table->context;
+    uint32_t result = 0;
+    if (b->fault.code != TN_OK) { return 0; }
+    return take_node(b, node, &result, &b->fault) == TN_OK ? result : 0;
+}
+
+/* ---- the whole graph -------------------------------------------------------------------------------- */
+
+static const tn_node *node_at(const tn_graph_builder *b, uint32_t i) {
+    return b->nodes.items[i];
+}
+
+static int32_t check_outputs(const tn_graph_builder *b, tn_error *err) {
+    const tn_node *by_kind[TN_OUTPUT_CTC + 1] = {NULL};
+    uint32_t outputs = 0;
+    for (uint32_t i = 0; i < b->nodes.count; i++) {
+        const tn_node *node = node_at(b, i);
+        if (node->op != TN_OP_output) { continue; }
+        const tn_node **seen = &by_kind[((const tn_output *)node->attributes)->kind];
+        if (*seen) { return tn_node_wrong(node, err, "the same kind of output as %s", (*seen)->name); }
+        *seen = node;
+        outputs++;
+    }
+    if (!outputs) { TN_FAIL(err, TN_E_GRAPH, "the graph has no output"); }
+    return TN_OK;
+}
+
+static int32_t check_values_used(const tn_graph_builder *b, tn_error *err) {
+    for (uint32_t i = 0; i < b->values.count; i++) {
+        const tn_value *value = b->values.items[i];
+        const tn_node *node = node_at(b, value->node);
+        if (!value->uses) {
+            return tn_node_wrong(node, err, "result %" PRIu32 " is not used", i + 1 - node->result);
+        }
+    }
+    return TN_OK;
+}
+
+static int32_t check_weights_used(const tn_graph_builder *b, tn_error *err) {
+    unsigned char *used = calloc((size_t)b->weight_count + 1, 1);
+    int32_t code = TN_OK;
+    if (!used) { return no_memory(err); }
+    for (uint32_t i = 0; i < b->nodes.count; i++) {
+        for (int k = 0; k < TN_NODE_WEIGHTS; k++) { used[node_at(b, i)->weights[k]] = 1; }
+    }
+    for (uint32_t w = 0; w < b->weight_count && code == TN_OK; w++) {
+        if (b->weights[w] && !used[w + 1] && !(b->flags[w] & TN_CLAIM_UNUSED)) {
+            code = tn_fail(err, TN_E_GRAPH, "%s is claimed and not used by any node", b->weights[w]->name);
+        }
+    }
+    free(used);
+    return code;
+}
+
+/* Slots of the cached attends are 0 to n - 1, each used once. */
+static int32_t check_slots(tn_graph_builder *b, tn_error *err) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->nodes.count; i++) {
+        const tn_node *node = node_at(b, i);
+        count += node->op == TN_OP_attend && ((const tn_attend *)node->attributes)->cached;
+    }
+    const tn_node **owners = tn_arena_array(&b->arena, count, sizeof(tn_node *));
+    if (!owners) { return no_memory(err); }
+    for (uint32_t i = 0; i < b->nodes.count; i++) {
+        const tn_node *node = node_at(b, i);
+        const tn_attend *attend = node->attributes;
+        if (node->op != TN_OP_attend || !attend->cached) { continue; }
+        if (attend->slot >= count) {
+            return tn_node_wrong(node, err, "cache slot %" PRIu32 ", the graph has %" PRIu32 " from 0",
+                                 attend->slot, count);
+        }
+        if (owners[attend->slot]) {
+            return tn_node_wrong(node, err, "cache slot %" PRIu32 " belongs to %s", attend->slot,
+                                 owners[attend->slot]->name);
+        }
+        owners[attend->slot] = node;
+    }
+    b->graph.slot_count = count;
+    return TN_OK;
+}
+
+int32_t tn_graph_builder_finish(tn_graph_builder *b, int32_t built, const tn_graph **out, tn_error *err) {
+    if (b->fault.code != TN_OK) { TN_FAIL(err, b->fault.code, "%s", b->fault.text); }
+    if (built != TN_OK) { return built; }
+    TN_TRY(check_outputs(b, err));
+    TN_TRY(check_values_used(b, err));
+    TN_TRY(check_weights_used(b, err));
+    TN_TRY(check_slots(b, err));
+    b->graph.struct_size = sizeof b->graph;
+    b->graph.node_count = b->nodes.count;
+    b->graph.value_count = b->values.count;
+    b->graph.weight_count = b->weight_count;
+    b->graph.nodes = (const tn_node *const *)b->nodes.items;
+    b->graph.values = (const tn_value *const *)b->values.items;
+    b->graph.weights = b->weights;
+    *out = &b->graph;
+    return TN_OK;
+}
+
+int32_t tn_graph_builder_create(const tn_weight *const *weights, const uint32_t *flags, uint32_t count,
+                                tn_graph_builder **out, tn_error *err) {
+    tn_graph_builder *b = calloc(1, sizeof *b);
+    if (!b) { return no_memory(err); }
+    b->table = (tn_builder){.struct_size = sizeof b->table, .context = b, .add = add};
+    b->weights = weights;
+    b->flags = flags;
+    b->weight_count = count;
+    b->fault = (tn_error)TN_ERROR_INIT;
+    *out = b;
+    return TN_OK;
+}
+
+const tn_builder *tn_graph_builder_table(tn_graph_builder *builder) {
+    return &builder->table;
+}
+
+void tn_graph_builder_free(tn_graph_builder *builder) {
+    if (!builder) { return; }
+    tn_arena_release(&builder->arena);
+    free(builder->nodes.items);
+    free(builder->values.items);
+    free(builder);
+}

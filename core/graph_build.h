@@ -1,0 +1,33 @@
+/*
+ * graph_build.h - the builder that an architecture writes its graph into.
+ *
+ * Every node is checked as it comes and copied whole, so nothing of the plugin's memory is kept. The first
+ * fault stays: the build fails with it.
+ */
+#ifndef TENON_GRAPH_BUILD_H
+#define TENON_GRAPH_BUILD_H
+
+#include "graph_check.h"
+#include "tenon/arch.h"
+
+typedef struct tn_graph_builder tn_graph_builder;
+
+/**
+ * A builder over `count` claimed weights (entries may be NULL: absent) and the TN_CLAIM_* flags each was
+ * claimed with. All must outlive it.
+ */
+int32_t tn_graph_builder_create(const tn_weight *const *weights, const uint32_t *flags, uint32_t count,
+                                tn_graph_builder **out, tn_error *err);
+/** The table for the architecture's build(). */
+const tn_builder *tn_graph_builder_table(tn_graph_builder *builder);
+/**
+ * Checks the graph as a whole: outputs, cache slots, unused values and weights. `built` is what build()
+ * returned, with its message in err: a fault of a node goes before it. The graph lives as long as the
+ * builder.
+ */
+int32_t tn_graph_builder_finish(tn_graph_builder *builder, int32_t built, const tn_graph **out,
+                                tn_error *err);
+/** Frees the builder and its graph; NULL is fine. */
+void tn_graph_builder_free(tn_graph_builder *builder);
+
+#endif

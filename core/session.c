@@ -1,0 +1,244 @@
+/*
+ * session.c - sessions and their sequences: layer groups from the graph's attends, plan and cache, fork,
+ * truncate.
+ *
+ * Groups with a window hold the pages of all their tokens, as others do: tn_seq_truncate() may go back to any
+ * length.
+ */
+#include "session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_STEP_ROWS = 512 };
+
+static int32_t no_memory(tn_error *err) {
+    TN_FAIL(err, TN_E_MEMORY, "no memory for the session");
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------- */
+
+static int same_group(const tn_cache_group *group, const tn_attend *attend) {
+    return group->kv_heads == attend->kv_heads && group->key_dim == attend->key_dim &&
+           group->value_dim == attend->value_dim && group->window == attend->window;
+}
+
+static tn_cache_group *group_for(tn_session *s, const tn_attend *attend) {
+    const tn_match *m = s->match;
+    for (uint32_t g = 0; g < s->group_count; g++) {
+        if (same_group(&s->groups[g], attend)) { return &s->groups[g]; }
+    }
+    tn_cache_group *group = &s->groups[s->group_count++];
+    *group = (tn_cache_group){.kind = TN_GROUP_PAGED,
+                              .page_tokens = TN_PAGE_TOKENS,
+                              .slots = tn_arena_array(&s->arena, m->graph->slot_count, sizeof *group->slots),
+                              .kv_heads = attend->kv_heads,
+                              .key_dim = attend->key_dim,
+                              .value_dim = attend->value_dim,
+                              .window = attend->window,
+                              .key_format = m->cache_format,
+                              .value_format = m->cache_format,
+                              .key_self = m->cache_self,
+                              .value_self = m->cache_self};
+    return group;
+}
+
+static int32_t form_groups(tn_session *s, tn_error *err) {
+    const tn_graph *graph = s->match->graph;
+    s->groups = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->groups);
+    s->group_list = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->group_list);
+    s->pools = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->pools);
+    if (!s->groups || !s->group_list || !s->pools) { return no_memory(err); }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const tn_attend *attend = graph->nodes[i]->attributes;
+        if (graph->nodes[i]->op != TN_OP_attend || !attend->cached) { continue; }
+        tn_cache_group *group = group_for(s, attend);
+        if (!group->slots) { return no_memory(err); }
+        ((uint32_t *)group->slots)[group->slot_count++] = attend->slot;
+    }
+    for (uint32_t g = 0; g < s->group_count; g++) {
+        TN_TRY(TN_VIEW(&s->match->view, &s->groups[g], tn_cache_group, err));
+        s->group_list[g] = &s->groups[g];
+    }
+    return TN_OK;
+}
+
+/* ---- plan and cache --------------------------------------------------------------------------------- */
+
+static int32_t compile_plan(tn_session *s, tn_error *err) {
+    const tn_match *m = s->match;
+    tn_limits limits = {.rows = s->step_rows,
+                        .output_rows = s->step_rows,
+                        .sequences = s->sequence_limit,
+                        .pages_per_sequence = s->group_count ? s->pages_per_sequence : 0};
+    tn_compile compile = {
+        .group_count = s->group_count, .graph = m->graph, .limits = &limits, .groups = s->group_list};
+    TN_TRY(TN_VIEW(&m->view, &limits, tn_limits, err));
+    TN_TRY(TN_VIEW(&m->view, &compile, tn_compile, err));
+    s->plan_memory.struct_size = m->view.sizes[TN_STRUCT_tn_memory];
+    TN_TRY(m->backend->memory(m->backend_self, &compile, &s->plan_memory, err));
+    return m->backend->compile(m->backend_self, s->model->placed, &compile, &s->plan, err);
+}
+
+static int32_t create_cache(tn_session *s, tn_error *err) {
+    const tn_match *m = s->match;
+    uint64_t most = (uint64_t)s->pages_per_sequence * s->sequence_limit;
+    if (!s->group_count) { return TN_OK; }
+    TN_TRY(m->backend->cache_create(m->backend_self, s->group_list, s->group_count, &s->cache, err));
+    for (uint32_t g = 0; g < s->group_count; g++) {
+        s->pools[g] = (tn_page_pool){.backend = m->backend,
+                                     .backend_self = m->backend_self,
+                                     .cache = s->cache,
+                                     .group = g,
+                                     .most = most < INT32_MAX ? (uint32_t)most : INT32_MAX};
+    }
+    return TN_OK;
+}
+
+static int32_t make_buffer(tn_session *s, tn_error *err) {
+    tn_step_buffer *b = &s->buffer;
+    size_t rows = s->step_rows, sequences = s->sequence_limit;
+    b->tokens = tn_arena_array(&s->arena, rows, sizeof *b->tokens);
+    b->position = tn_arena_array(&s->arena, rows, sizeof *b->position);
+    b->sequence = tn_arena_array(&s->arena, rows, sizeof *b->sequence);
+    b->index = tn_arena_array(&s->arena, rows, sizeof *b->index);
+    b->output_rows = tn_arena_array(&s->arena, rows, sizeof *b->output_rows);
+    b->entries = tn_arena_array(&s->arena, sequences, sizeof *b->entries);
+    b->entry_list = tn_arena_array(&s->arena, sequences, sizeof *b->entry_list);
+    b->pages = tn_arena_array(&s->arena, sequences * s->group_count, sizeof *b->pages);
+    b->outputs = tn_arena_array(&s->arena, s->output_nodes, sizeof *b->outputs);
+    b->pieces = tn_arena_array(&s->arena, sequences, sizeof *b->pieces);
+    b->done = tn_arena_array(&s->arena, sequences, sizeof *b->done);
+    /* Written by the backend only: memory that is not needed is never touched. */
+    b->gathered = sequences > 1 ? malloc(sequences * s->match->output_width * sizeof(float)) : NULL;
+    int made = b->tokens && b->position && b->sequence && b->index && b->output_rows && b->entries &&
+               b->entry_list && b->pages && b->outputs && b->pieces && b->done &&
+               (b->gathered || sequences == 1);
+    return made ? TN_OK : no_memory(err);
+}
+
+/* Rows of a step: a model that sees sequences whole gets steps that hold its longest one, if nothing else is
+ * asked. */
+static void choose_limits(tn_session *s, const tn_session_options *options) {
+    const tn_match *m = s->match;
+    uint32_t rows = options ? options->step_rows : 0, sequences = options ? options->sequences : 0;
+    s->sequence_limit = sequences ? sequences : 1;
+    if (!rows) { rows = m->whole && m->context > DEFAULT_STEP_ROWS ? m->context : DEFAULT_STEP_ROWS; }
+    uint64_t most = (uint64_t)m->context * s->sequence_limit;
+    s->step_rows = rows < most ? rows : (uint32_t)most;
+    s->pages_per_sequence = tn_pages_for(m->context);
+    for (uint32_t i = 0; i < m->graph->node_count; i++) {
+        s->output_nodes += m->graph->nodes[i]->op == TN_OP_output;
+    }
+}
+
+int32_t tn_session_create(tn_model *model, const tn_session_options *options, tn_session **out,
+                          tn_error *err) {
+    tn_session *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s) { return no_memory(err); }
+    s->model = model;
+    s->match = &model->match;
+    atomic_init(&s->cancelled, 0);
+    choose_limits(s, options);
+    int32_t code = form_groups(s, err);
+    if (code == TN_OK) { code = compile_plan(s, err); }
+    if (code == TN_OK) { code = create_cache(s, err); }
+    if (code == TN_OK) { code = make_buffer(s, err); }
+    if (code != TN_OK) {
+        tn_session_destroy(s);
+        return code;
+    }
+    *out = s;
+    return TN_OK;
+}
+
+void tn_session_destroy(tn_session *s) {
+    if (!s) { return; }
+    const tn_match *m = s->match;
+    while (s->sequences) { tn_seq_free(s->sequences); }
+    if (s->plan) { m->backend->discard(m->backend_self, s->plan); }
+    if (s->cache) { m->backend->cache_destroy(m->backend_self, s->cache); }
+    for (uint32_t g = 0; g < s->group_count; g++) { tn_pages_free(&s->pools[g]); }
+    free(s->buffer.gathered);
+    tn_arena_release(&s->arena);
+    free(s);
+}
+
+void tn_session_cancel(tn_session *session) {
+    atomic_store(&session->cancelled, 1);
+}
+
+uint64_t tn_session_bytes(const tn_session *s) {
+    const tn_match *m = s->match;
+    uint64_t bytes = s->plan_memory.scratch;
+    for (uint32_t g = 0; g < s->group_count; g++) {
+        bytes += s->pools[g].existing * m->backend->cache_page_bytes(m->backend_self, s->cache, g);
+    }
+    return bytes;
+}
+
+/* ---- sequences -------------------------------------------------------------------------------------- */
+
+int32_t tn_seq_create(tn_session *session, tn_seq **out, tn_error *err) {
+    *out = NULL;
+    if (session->sequence_count == session->sequence_limit) {
+        TN_FAIL(err, TN_E_RANGE, "the session holds %" PRIu32 " sequences, as many as it was made for",
+                session->sequence_limit);
+    }
+    size_t head = sizeof(tn_seq) + session->group_count * sizeof(tn_page_table);
+    size_t table = session->pages_per_sequence * sizeof(uint32_t);
+    tn_seq *seq = calloc(1, head + session->group_count * table);
+    if (!seq) { TN_FAIL(err, TN_E_MEMORY, "no memory for a sequence"); }
+    for (uint32_t g = 0; g < session->group_count; g++) {
+        seq->tables[g].pages = (uint32_t *)((unsigned char *)seq + head + g * table);
+    }
+    seq->session = session;
+    seq->next = session->sequences;
+    if (seq->next) { seq->next->previous = seq; }
+    session->sequences = seq;
+    session->sequence_count++;
+    *out = seq;
+    return TN_OK;
+}
+
+int32_t tn_seq_fork(tn_seq *sequence, tn_seq **out, tn_error *err) {
+    tn_session *session = sequence->session;
+    TN_TRY(tn_seq_create(session, out, err));
+    for (uint32_t g = 0; g < session->group_count; g++) {
+        tn_pages_share(&session->pools[g], &(*out)->tables[g], &sequence->tables[g]);
+    }
+    (*out)->length = sequence->length;
+    return TN_OK;
+}
+
+static void cut(tn_seq *seq, uint32_t length) {
+    tn_session *session = seq->session;
+    for (uint32_t g = 0; g < session->group_count; g++) {
+        tn_pages_cut(&session->pools[g], &seq->tables[g], length);
+    }
+    seq->length = length;
+}
+
+void tn_seq_free(tn_seq *seq) {
+    if (!seq) { return; }
+    cut(seq, 0);
+    if (seq->next) { seq->next->previous = seq->previous; }
+    *(seq->previous ? &seq->previous->next : &seq->session->sequences) = seq->next;
+    seq->session->sequence_count--;
+    free(seq);
+}
+
+uint32_t tn_seq_length(const tn_seq *sequence) {
+    return sequence->length;
+}
+
+int32_t tn_seq_truncate(tn_seq *sequence, uint32_t length, tn_error *err) {
+    if (length > sequence->length) {
+        TN_FAIL(err, TN_E_RANGE, "the sequence holds %" PRIu32 " tokens, it cannot be cut to %" PRIu32,
+                sequence->length, length);
+    }
+    cut(sequence, length);
+    return TN_OK;
+}

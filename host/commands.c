@@ -1,0 +1,51 @@
+/*
+ * commands.c - the table of commands.
+ */
+#include "commands.h"
+
+#include <string.h>
+
+const struct command commands[] = {
+    {CMD_RUN, "run", "", "continue a text",
+     "Continues the text given with -p, -f or on standard input, as it is, and writes the continuation to standard "
+     "output. BOS is put in front where the file asks for it. With --special the text may hold control tokens, which is "
+     "how an instruct model is asked before chat templates are there.\n\n"
+     "Ends with a line of statistics on standard error: tokens, time and rate of the prompt and of what was generated, "
+     "and why it stopped: eos, length, context or interrupt.",
+     cmd_run},
+    {CMD_INFO, "info", "", "what a model file is",
+     "Reports the program's version, the instruction sets and backends in use, and of the file what it is: architecture, "
+     "sizes, tokenizer, the histogram of its tensor types (the name on the file is a claim, the histogram is the fact), "
+     "and whether every tensor would be read. A file that would be refused is shown as far as it can be read, then the "
+     "reasons, with status 3.",
+     cmd_info},
+    {CMD_FIT, "fit", "", "would it load here, and if not, why",
+     "Proves that the installed plugins fit the file, or prints everything that does not fit, with status 3. Reads no "
+     "weight.",
+     cmd_fit},
+    {CMD_LOGITS, "logits", "", "the numbers a model computes",
+     "Feeds token ids, or a text, and writes the logits of every position (of an embedding model: the hidden states) as "
+     "float32. It is what comparisons with other engines hang on; so the cache is f32 unless --kv says otherwise.",
+     cmd_logits},
+    {CMD_PLAN, "plan", "", "which plugin and kernel serves each op",
+     "Prints, for each op of the model's graph, which plugin and which kernel serves it, and why not the others.",
+     cmd_plan},
+    {CMD_BENCH, "bench", "", "prompt and decode speed",
+     "Measures tokens per second of reading a prompt and of generating, each from an empty cache and after one run to "
+     "warm up. The names of the JSON fields are those of llama-bench.",
+     cmd_bench},
+    {CMD_PLUGINS, "plugins", "list | explain NAME | check FILE.so",
+     "what is installed, and would a plugin be accepted",
+     "list: every plugin that a manifest declares, with what it claims; opens none. explain NAME: one plugin (by its id "
+     "or its id's last part), or who claims the name, or why it is known and not supported. check FILE.so: every check "
+     "that loading makes, by name; status 3 if it would be refused.",
+     cmd_plugins},
+};
+const size_t command_count = sizeof commands / sizeof *commands;
+
+const struct command *command_find(const char *name) {
+    for (size_t i = 0; i < command_count; i++) {
+        if (strcmp(commands[i].name, name) == 0) { return &commands[i]; }
+    }
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/*
+ * commands.h - the commands, and what they share: engine, messages, reports, interrupts.
+ */
+#ifndef TENON_HOST_COMMANDS_H
+#define TENON_HOST_COMMANDS_H
+
+#include "options.h"
+
+#include "tenon/model.h"
+
+#include <jansson.h>
+
+int cmd_run(struct options *options);
+int cmd_info(struct options *options);
+int cmd_fit(struct options *options);
+int cmd_logits(struct options *options);
+int cmd_plan(struct options *options);
+int cmd_bench(struct options *options);
+int cmd_plugins(struct options *options);
+
+/* ---- shared.c: engine and messages ------------------------------------------------------------------- */
+
+/* Prints "tenon: ..." to standard error and returns the exit status that belongs to the error's code. */
+int report_error(const tn_error *err);
+/* An engine as the options ask for it; EXIT_DONE or the status, with the message printed. */
+int open_engine(const struct options *options, tn_engine **out);
+tn_model_options model_options(const struct options *options);
+/* Loads a model; on a refusal prints every reason. */
+int load_model(tn_engine *engine, const struct options *options, bool need_tokenizer, tn_model **out);
+/* Opens the options' file as far as it can be read and fits it; *file and *fit are the caller's, also on
+ * failure. */
+int open_fit(tn_engine *engine, const struct options *options, tn_gguf **file, tn_fit **fit);
+/* The exit status of a fit: EXIT_DONE or EXIT_REFUSED. */
+int fit_status(const tn_fit *fit);
+/* Prints the reasons of a refusal to standard error, one a line. */
+void print_reasons(const tn_fit *fit, FILE *out);
+/* A whole file or, with NULL, standard input, NUL at the end; to be freed. */
+int read_text(const char *path, char **text, size_t *size);
+double now_seconds(void);
+/* Flushes standard output: EXIT_DONE, or EXIT_FAILED with a message if anything written to it got lost. */
+int finish_output(int status);
+
+/* ---- interrupt.c ------------------------------------------------------------------------------------- */
+
+/* ^C sets a flag and cancels the session; a model file cut short under us ends the program with status 1. */
+void install_signals(void);
+void interrupt_session(tn_session *session); /* the session to cancel; NULL: none */
+bool interrupted(void);
+
+/* ---- report.c: JSON and text from one description ---------------------------------------------------- */
+
+/* Prints a JSON object as lines "label: value", keys in their order; arrays of objects become tables. */
+void print_report(const json_t *report, FILE *out);
+/* Writes JSON, indented, and a newline. */
+void print_json(const json_t *value, FILE *out);
+/* The reasons of a fit as an array of {code, subject, found, wanted, remedy, more}. */
+json_t *reasons_json(const tn_fit *fit);
+/* Sets a member of a report to a text or a count. */
+void set_text(json_t *object, const char *key, const char *text);
+void set_count(json_t *object, const char *key, uint64_t value);
+/* A string that may hold any bytes: what is not UTF-8 becomes U+FFFD. */
+json_t *text_json(const char *text, size_t size);
+
+/* ---- array_file.c: FILE.f32 and FILE.npy -------------------------------------------------------------- */
+
+struct array_file;
+/* A file of rows x width floats, written beside and renamed when finished. EXIT_DONE or a status, message
+ * printed. */
+int array_file_create(const char *path, uint64_t rows, uint64_t width, struct array_file **out);
+int array_file_write(struct array_file *file, const float *data, uint64_t rows);
+int array_file_finish(struct array_file *file);   /* frees it */
+void array_file_abandon(struct array_file *file); /* frees it; NULL is fine */
+
+#endif

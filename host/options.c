@@ -1,0 +1,255 @@
+/*
+ * options.c - the table of options and its parser. Long options take one dash or two (getopt_long_only); a
+ * number is read whole, within the limits of its row, or refused.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FLAG, TEXT, LIST, INTEGER, SEED, REAL };
+
+struct row {
+    unsigned commands;
+    char letter; /* or 0 */
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    double low, high;
+    const char *argument, *help;
+};
+
+#define AT(member) offsetof(struct options, member)
+#define NO_LIMITS 0, 0
+
+static const struct row rows[] = {
+    {CMD_MODEL, 'm', "model", TEXT, AT(model), NO_LIMITS, "FILE",
+     "the model, a GGUF file (any shard of a split one)"},
+    {CMD_RUN, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT", "the text to continue"},
+    {CMD_RUN, 'f', "file", TEXT, AT(file), NO_LIMITS, "FILE",
+     "read the text from FILE; without -p and -f it is read from standard input"},
+    {CMD_RUN, 'n', "count", INTEGER, AT(count), -1, INT32_MAX, "N",
+     "stop after N tokens (default: -1, at the end of the text or of the context)"},
+    {CMD_RUN, 0, "seed", SEED, AT(seed), NO_LIMITS, "S",
+     "seed of the sampler (default: a different one each time)"},
+    {CMD_RUN, 0, "temp", REAL, AT(temperature), 0, 1e6, "T",
+     "temperature (default: 0.8); 0 takes the most likely token"},
+    {CMD_RUN, 0, "top-k", INTEGER, AT(top_k), 0, INT32_MAX, "K",
+     "only the K most likely tokens (default: 40; 0: all)"},
+    {CMD_RUN, 0, "top-p", REAL, AT(top_p), 0, 1, "P",
+     "only the most likely tokens that make up probability P (default: 0.95; 1: all)"},
+    {CMD_RUN, 0, "min-p", REAL, AT(min_p), 0, 1, "P",
+     "only tokens at least P times as likely as the most likely one (default: 0.05; 0: all)"},
+    {CMD_RUN, 0, "repeat-penalty", REAL, AT(repeat_penalty), 1e-6, 1e6, "R",
+     "penalty for tokens that occurred lately (default: 1, none)"},
+    {CMD_RUN, 0, "repeat-last-n", INTEGER, AT(repeat_last), -1, INT32_MAX, "N",
+     "how many tokens count as lately (default: 64; 0: none, -1: all)"},
+    {CMD_RUN, 0, "special", FLAG, AT(special), NO_LIMITS, NULL,
+     "text of control tokens in the prompt becomes these tokens, and those that are generated are shown"},
+    {CMD_RUN, 0, "ignore-eos", FLAG, AT(ignore_eos), NO_LIMITS, NULL, "go on after an end-of-text token"},
+
+    {CMD_LOGITS, 0, "ids", TEXT, AT(ids), NO_LIMITS, "LIST",
+     "token ids, separated by commas or blanks; fed as they are"},
+    {CMD_LOGITS, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT",
+     "or a text, encoded as `run` would with --special"},
+    {CMD_LOGITS, 0, "step", INTEGER, AT(step), 1, INT32_MAX, "N",
+     "feed in steps of N tokens (default: all at once)"},
+    {CMD_LOGITS, 'n', "count", INTEGER, AT(count), 0, INT32_MAX, "N",
+     "then print the ids of N greedily chosen tokens (stop tokens are not special)"},
+    {CMD_LOGITS, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+     "where the rows go: FILE.f32 (raw, little-endian, row-major) or FILE.npy"},
+
+    {CMD_BENCH, 'p', "n-prompt", INTEGER, AT(prompt_count), 0, INT32_MAX, "N",
+     "tokens of the prompt test (default: 512; 0: leave it out)"},
+    {CMD_BENCH, 'n', "n-gen", INTEGER, AT(gen_count), 0, INT32_MAX, "N",
+     "tokens of the decode test (default: 128; 0: leave it out)"},
+    {CMD_BENCH, 'r', "repetitions", INTEGER, AT(repeats), 1, 10000, "N",
+     "times that each test is run (default: 5)"},
+    {CMD_BENCH, 'o', "output", TEXT, AT(format), NO_LIMITS, "md|json", "form of the report (default: md)"},
+
+    {CMD_INFO, 0, "tensors", FLAG, AT(tensors), NO_LIMITS, NULL, "list every tensor"},
+    {CMD_INFO, 0, "meta", FLAG, AT(meta), NO_LIMITS, NULL, "list every metadata entry"},
+    {CMD_INFO, 0, "tokenize", TEXT, AT(tokenize), NO_LIMITS, "FILE",
+     "encode FILE and report bytes, tokens, bytes per token and whether decoding gives it back"},
+
+    {CMD_MODEL, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",
+     "threads to compute with (default: all that this process may use)"},
+    {CMD_MODEL, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
+     "tokens that a sequence may have (default: what the file says); memory is taken as it fills"},
+    {CMD_MODEL, 0, "kv", TEXT, AT(cache), NO_LIMITS, "TYPE",
+     "type of the key/value cache: f16 (default) or f32"},
+    {CMD_MODEL, 0, "backend", TEXT, AT(backend), NO_LIMITS, "NAME",
+     "the backend that computes (default: cpu)"},
+
+    {CMD_ALL, 0, "plugin-dir", LIST, AT(plugin_dirs), NO_LIMITS, "DIR",
+     "look for plugins in DIR too, before the installed ones; may be repeated"},
+    {CMD_ALL & ~(CMD_RUN | CMD_LOGITS | CMD_BENCH), 0, "json", FLAG, AT(json), NO_LIMITS, NULL,
+     "report as JSON"},
+    {CMD_ALL, 'v', "verbose", FLAG, AT(verbose), NO_LIMITS, NULL, "say more on standard error"},
+    {CMD_ALL, 'q', "quiet", FLAG, AT(quiet), NO_LIMITS, NULL, "only errors on standard error"},
+    {CMD_ALL, 'h', "help", FLAG, AT(help), NO_LIMITS, NULL, "print this and exit"},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+int usage_error(const char *command, const char *format, ...) {
+    va_list args;
+    fprintf(stderr, "tenon %s: ", command);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+static void set_defaults(const struct command *command, struct options *out) {
+    *out = (struct options){
+        .cache = command->bit == CMD_LOGITS ? "f32" : "f16",
+        .backend = "cpu",
+        .format = "md",
+        .count = command->bit == CMD_RUN ? -1 : 0,
+        .prompt_count = 512,
+        .gen_count = 128,
+        .repeats = 5,
+        .repeat_last = 64,
+        .top_k = 40,
+        .temperature = 0.8,
+        .top_p = 0.95,
+        .min_p = 0.05,
+        .repeat_penalty = 1,
+    };
+}
+
+static int bad_number(const struct command *command, const struct row *row, const char *text) {
+    if (row->kind == SEED) {
+        return usage_error(command->name, "--%s: \"%s\" is no whole number from 0 to 2^64 - 1", row->name,
+                           text);
+    }
+    return usage_error(command->name, "--%s: \"%s\" is no %s from %.9g to %.9g", row->name, text,
+                       row->kind == REAL ? "number" : "whole number", row->low, row->high);
+}
+
+static int set_number(const struct command *command, const struct row *row, const char *text, void *at) {
+    char *end = NULL;
+    errno = 0;
+    if (row->kind == REAL) {
+        double value = strtod(text, &end);
+        if (end == text || *end || !(value >= row->low && value <= row->high)) {
+            return bad_number(command, row, text);
+        }
+        *(double *)at = value;
+    } else if (row->kind == SEED) {
+        unsigned long long value = strtoull(text, &end, 10);
+        if (end == text || *end || errno || strchr(text, '-')) { return bad_number(command, row, text); }
+        *(uint64_t *)at = value;
+    } else {
+        long long value = strtoll(text, &end, 10);
+        if (end == text || *end || errno || (double)value < row->low || (double)value > row->high) {
+            return bad_number(command, row, text);
+        }
+        *(int64_t *)at = value;
+    }
+    return EXIT_DONE;
+}
+
+static int set_option(const struct command *command, const struct row *row, char *text, struct options *out) {
+    void *at = (char *)out + row->offset;
+    switch (row->kind) {
+    case FLAG: *(bool *)at = true; return EXIT_DONE;
+    case TEXT: *(const char **)at = text; return EXIT_DONE;
+    case LIST:
+        if (out->plugin_dir_count == MAX_PLUGIN_DIRS) {
+            return usage_error(command->name, "--%s was given more than %d times", row->name,
+                               MAX_PLUGIN_DIRS);
+        }
+        out->plugin_dirs[out->plugin_dir_count++] = text;
+        return EXIT_DONE;
+    case SEED: out->seed_given = true; break;
+    case INTEGER:
+    case REAL: break;
+    }
+    return set_number(command, row, text, at);
+}
+
+/* What getopt wants, for the rows of one command. */
+struct getopt_tables {
+    char letters[2 * ROW_COUNT + 2];
+    struct option longs[ROW_COUNT + 1];
+    const struct row *long_rows[ROW_COUNT];
+};
+
+static void make_tables(const struct command *command, struct getopt_tables *out) {
+    size_t letter = 0, count = 0;
+    out->letters[letter++] = ':';
+    for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+        if (!(row->commands & command->bit)) { continue; }
+        out->longs[count] =
+            (struct option){row->name, row->kind == FLAG ? no_argument : required_argument, NULL, 0};
+        out->long_rows[count++] = row;
+        if (row->letter) {
+            out->letters[letter++] = row->letter;
+            if (row->kind != FLAG) { out->letters[letter++] = ':'; }
+        }
+    }
+    out->letters[letter] = 0;
+    out->longs[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+static const struct row *row_of_letter(const struct command *command, int letter) {
+    for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+        if ((row->commands & command->bit) && row->letter == letter) { return row; }
+    }
+    return NULL;
+}
+
+int options_parse(const struct command *command, int argc, char **argv, struct options *out) {
+    struct getopt_tables tables;
+    make_tables(command, &tables);
+    set_defaults(command, out);
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int index = -1;
+        int got = getopt_long_only(argc, argv, tables.letters, tables.longs, &index);
+        if (got == -1) { break; }
+        if (got == ':') { return usage_error(command->name, "%s needs a value", argv[optind - 1]); }
+        if (got == '?') {
+            const char *what = argv[optind - 1];
+            if (optopt && strncmp(what, "--", 2) != 0) {
+                return usage_error(command->name, "unknown option %s (see tenon %s --help)", what,
+                                   command->name);
+            }
+            return usage_error(command->name,
+                               "unknown, ambiguous or wrongly used option %s (see tenon %s --help)", what,
+                               command->name);
+        }
+        const struct row *row = got == 0 ? tables.long_rows[index] : row_of_letter(command, got);
+        int status = set_option(command, row, optarg, out);
+        if (status != EXIT_DONE) { return status; }
+    }
+    out->arguments = argv + optind;
+    out->argument_count = argc - optind;
+    if (out->argument_count && !*command->operands && !out->help) {
+        return usage_error(command->name, "unexpected \"%s\" (see tenon %s --help)", out->arguments[0],
+                           command->name);
+    }
+    if ((command->bit & CMD_MODEL) && !out->model && !out->help) {
+        return usage_error(command->name, "which model? (-m FILE)");
+    }
+    return EXIT_DONE;
+}
+
+bool option_text_at(const struct command *command, size_t *at, struct option_text *out) {
+    for (; *at < ROW_COUNT; ++*at) {
+        const struct row *row = &rows[*at];
+        if (row->commands & command->bit) {
+            *out = (struct option_text){row->letter, row->name, row->argument, row->help};
+            ++*at;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,81 @@
+/*
+ * options.h - the command line: one table of commands, one of options; help and man page are made from both.
+ */
+#ifndef TENON_HOST_OPTIONS_H
+#define TENON_HOST_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit statuses that are not a tn_code's (those: tn_code_status()). */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_REFUSED = 3,
+    EXIT_FAULTS = 4,
+    EXIT_INTERRUPTED = 130
+};
+
+/* Commands, as bits: which option belongs to which. */
+enum {
+    CMD_RUN = 1 << 0,
+    CMD_INFO = 1 << 1,
+    CMD_FIT = 1 << 2,
+    CMD_LOGITS = 1 << 3,
+    CMD_PLAN = 1 << 4,
+    CMD_BENCH = 1 << 5,
+    CMD_PLUGINS = 1 << 6,
+    CMD_ALL = (1 << 7) - 1,
+    CMD_MODEL =
+        CMD_RUN | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO, /* takes what running takes */
+};
+
+enum { MAX_PLUGIN_DIRS = 32 };
+
+/* Everything that can be said on a command line, with the command's defaults where it was not said. */
+struct options {
+    const char *model, *prompt, *file, *ids, *out, *tokenize, *cache, *backend, *format;
+    const char *plugin_dirs[MAX_PLUGIN_DIRS];
+    uint64_t plugin_dir_count;
+    int64_t count, prompt_count, gen_count, repeats, threads, context, step, repeat_last;
+    int64_t top_k;
+    uint64_t seed;
+    double temperature, top_p, min_p, repeat_penalty;
+    bool seed_given, special, ignore_eos, json, verbose, quiet, tensors, meta, help;
+    char *const *arguments; /* what is left: subcommand and its operands */
+    int argument_count;
+};
+
+struct command {
+    unsigned bit;
+    const char *name;
+    const char *operands;    /* "" or "list | explain NAME | check FILE.so" */
+    const char *summary;     /* one line */
+    const char *description; /* paragraphs, separated by empty lines */
+    int (*run)(struct options *options);
+};
+
+extern const struct command commands[];
+extern const size_t command_count;
+const struct command *command_find(const char *name);
+
+/* Reads argv[1..] of a command (argv[0] is its name). EXIT_DONE, or EXIT_USAGE with the message printed. */
+int options_parse(const struct command *command, int argc, char **argv, struct options *out);
+
+/* Prints a line "tenon COMMAND: ..." to standard error and returns EXIT_USAGE. */
+int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Walks the table for help and man page: each option of a command, in order. */
+struct option_text {
+    char letter; /* or 0 */
+    const char *name, *argument, *help;
+};
+bool option_text_at(const struct command *command, size_t *at, struct option_text *out);
+
+void print_help(const struct command *command, FILE *out); /* NULL: of the program */
+void print_manual(FILE *out);                              /* tenon(1) in man(7) */
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * shared.c - what every command does: open an engine, load a model, read a text, tell what went wrong.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int report_error(const tn_error *err) {
+    fprintf(stderr, "tenon: %s\n", *err->text ? err->text : tn_code_text(err->code));
+    return tn_code_status(err->code);
+}
+
+static void on_log(void *context, int32_t level, const char *text) {
+    const struct options *options = context;
+    int32_t least = options->verbose ? TN_LOG_DEBUG : options->quiet ? TN_LOG_ERROR : TN_LOG_WARN;
+    if (level >= least) { fprintf(stderr, "tenon: %s\n", text); }
+}
+
+int open_engine(const struct options *options, tn_engine **out) {
+    tn_engine_options wanted = {
+        .plugin_dirs = options->plugin_dirs,
+        .plugin_dir_count = (uint32_t)options->plugin_dir_count,
+        .threads = (uint32_t)options->threads,
+        .log = on_log,
+        .log_context = (void *)options,
+    };
+    tn_error err = TN_ERROR_INIT;
+    return tn_engine_create(&wanted, out, &err) == TN_OK ? EXIT_DONE : report_error(&err);
+}
+
+static uint32_t on_progress(void *context, uint64_t done, uint64_t total) {
+    (void)context, (void)done, (void)total;
+    return interrupted();
+}
+
+tn_model_options model_options(const struct options *options) {
+    return (tn_model_options){
+        .backend = options->backend,
+        .context = (uint32_t)options->context,
+        .cache_type = options->cache,
+        .progress = on_progress,
+    };
+}
+
+void print_reasons(const tn_fit *fit, FILE *out) {
+    for (uint32_t i = 0; i < tn_fit_reason_count(fit); i++) {
+        char text[4096];
+        const tn_fit_reason *reason = tn_fit_reason_at(fit, i);
+        tn_fit_reason_text(reason, text, sizeof text);
+        fprintf(out, "  %s: %s\n", tn_code_text(reason->code), text);
+    }
+}
+
+int load_model(tn_engine *engine, const struct options *options, bool need_tokenizer, tn_model **out) {
+    tn_error err = TN_ERROR_INIT;
+    tn_model_options wanted = model_options(options);
+    wanted.no_tokenizer = !need_tokenizer;
+    tn_fit *fit = NULL;
+    int32_t code = tn_model_load(engine, options->model, &wanted, out, &fit, &err);
+    int status = EXIT_DONE;
+    if (code != TN_OK && fit && tn_fit_code(fit) != TN_OK) {
+        fprintf(stderr, "tenon: %s is refused:\n", options->model);
+        print_reasons(fit, stderr);
+        status = tn_code_status(tn_fit_code(fit));
+    } else if (code == TN_E_CANCELLED && interrupted()) {
+        status = EXIT_INTERRUPTED;
+    } else if (code != TN_OK) {
+        status = report_error(&err);
+    }
+    tn_fit_free(fit);
+    return status;
+}
+
+int open_fit(tn_engine *engine, const struct options *options, tn_gguf **file, tn_fit **fit) {
+    tn_error opened = TN_ERROR_INIT, err = TN_ERROR_INIT;
+    int32_t code = tn_gguf_open(options->model, tn_engine_types(engine), file, &opened);
+    if (code != TN_OK && tn_code_status(code) != EXIT_REFUSED) { return report_error(&opened); }
+    tn_model_options wanted = model_options(options);
+    if (tn_fit_run(engine, *file, code == TN_OK ? NULL : &opened, &wanted, fit, &err) != TN_OK) {
+        return report_error(&err);
+    }
+    return EXIT_DONE;
+}
+
+int fit_status(const tn_fit *fit) {
+    return tn_code_status(tn_fit_code(fit));
+}
+
+static int grow(char **text, size_t *capacity, const char *name) {
+    size_t wanted = *capacity ? 2 * *capacity : 65536;
+    char *more = wanted > *capacity ? realloc(*text, wanted) : NULL;
+    if (!more) {
+        fprintf(stderr, "tenon: %s: not enough memory for %zu bytes\n", name, wanted);
+        return EXIT_FAILED;
+    }
+    *text = more;
+    *capacity = wanted;
+    return EXIT_DONE;
+}
+
+int read_text(const char *path, char **text, size_t *size) {
+    const char *name = path ? path : "standard input";
+    FILE *file = path ? fopen(path, "rb") : stdin;
+    size_t capacity = 0;
+    int status = EXIT_DONE;
+    *text = NULL;
+    *size = 0;
+    if (!file) {
+        fprintf(stderr, "tenon: %s: %s\n", name, strerror(errno));
+        return EXIT_FAILED;
+    }
+    do {
+        if (*size + 1 >= capacity && (status = grow(text, &capacity, name)) != EXIT_DONE) { break; }
+        *size += fread(*text + *size, 1, capacity - *size - 1, file);
+    } while (!feof(file) && !ferror(file) && !interrupted());
+    if (status == EXIT_DONE && interrupted()) {
+        status = EXIT_INTERRUPTED;
+    } else if (status == EXIT_DONE && ferror(file)) {
+        fprintf(stderr, "tenon: %s: %s\n", name, strerror(errno));
+        status = EXIT_FAILED;
+    }
+    if (path) { fclose(file); }
+    if (status != EXIT_DONE) {
+        free(*text);
+        *text = NULL;
+        return status;
+    }
+    (*text)[*size] = 0;
+    return EXIT_DONE;
+}
+
+double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int finish_output(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) { return status; }
+    if (status == EXIT_DONE) {
+        fprintf(stderr, "tenon: standard output: %s\n", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return status;
+}

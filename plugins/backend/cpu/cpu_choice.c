@@ -1,0 +1,181 @@
+/*
+ * cpu_choice.c - which kernels serve a weight, and which ops are served at all.
+ *
+ * The form of the activations is fixed by the weight alone, never by how many rows a step has: int8 codes
+ * with a scale for 32 columns where the format has kernels for them, floats else. A product whose rows are
+ * only those asked for, the last one of a model, takes two planes of such codes. Which kernel of that form
+ * runs then follows from the machine and the number of rows; they all give the same bits.
+ */
+#include "cpu.h"
+
+#include <string.h>
+
+enum { PANEL_COLS = 256, PANEL_BYTES = 1024 };
+
+const tn_format_kernel *cpu_find_kernel(const tn_format *format, uint64_t isa, uint32_t kind, uint32_t form) {
+    const tn_format_kernel *best = NULL;
+    for (uint32_t i = 0; i < format->kernel_count; i++) {
+        const tn_format_kernel *k = format->kernels[i];
+        if (k->kind != kind || k->form != form || (k->isa & ~isa)) { continue; }
+        if (!best || k->rank > best->rank) { best = k; }
+    }
+    return best;
+}
+
+/* Panels are cut at multiples of 256 columns. */
+static bool fits_panel(const tn_format *format, const tn_format_kernel *unpack) {
+    return PANEL_COLS % format->block == 0 && unpack->group >= 16 && PANEL_COLS % unpack->group == 0 &&
+           PANEL_COLS / format->block * format->block_bytes <= PANEL_BYTES;
+}
+
+/* Whether panels of the format have minimums: unpacks zeros and looks whether a minimum is written. */
+static bool has_minimum(const tn_format *format, const tn_format_kernel *unpack) {
+    _Alignas(64) unsigned char zeros[PANEL_BYTES] = {0};
+    _Alignas(64) int8_t codes[PANEL_COLS];
+    float scales[PANEL_COLS / 16] = {0}, minimums[PANEL_COLS / 16] = {-1.0f};
+    unpack->unpack(&(tn_unpack){.struct_size = sizeof(tn_unpack),
+                                .blocks = zeros,
+                                .row_stride = PANEL_COLS / format->block * format->block_bytes,
+                                .rows = 1,
+                                .col_to = PANEL_COLS,
+                                .codes = codes,
+                                .code_stride = PANEL_COLS,
+                                .scales = scales,
+                                .minimums = minimums,
+                                .scale_stride = PANEL_COLS / 16});
+    return minimums[0] != -1.0f;
+}
+
+/* The value that a view shows: through marks and choices of rows. */
+static uint32_t unmarked(const tn_graph *graph, uint32_t value) {
+    const tn_node *node = graph->nodes[graph->values[value - 1]->node];
+    while (node->op == TN_OP_mark || node->op == TN_OP_rows) {
+        value = node->inputs[0];
+        node = graph->nodes[graph->values[value - 1]->node];
+    }
+    return value;
+}
+
+/* The result goes into a route: activations stay floats, for a flipped choice is no rounding error. */
+static bool feeds_route(const tn_graph *graph, const tn_node *node) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const tn_node *other = graph->nodes[i];
+        if (other->op == TN_OP_route && unmarked(graph, other->inputs[0]) == node->result) { return true; }
+    }
+    return false;
+}
+
+void cpu_serve(const cpu_backend *backend, const tn_graph *graph, const tn_node *node, cpu_service *out) {
+    const tn_weight *weight = graph->weights[node->weights[0] - 1];
+    const tn_format *format = weight->format;
+    uint64_t isa = backend->host->isa;
+    *out = (cpu_service){.planes = 1};
+    if (!feeds_route(graph, node) && !(format->flags & TN_FORMAT_FLOAT) && weight->cols % 32 == 0) {
+        out->form = TN_FORM_I8X32;
+        out->gemv = cpu_find_kernel(format, isa, TN_KERNEL_GEMV, TN_FORM_I8X32);
+        out->unpack = cpu_find_kernel(format, isa, TN_KERNEL_UNPACK, TN_PANEL_P8);
+        if (out->unpack && !fits_panel(format, out->unpack)) { out->unpack = NULL; }
+        if (out->unpack) { out->has_minimum = has_minimum(format, out->unpack); }
+        if (out->gemv || out->unpack) {
+            if (graph->values[node->result - 1]->rows == TN_ROWS_O) { out->planes = 2; }
+            return;
+        }
+    }
+    out->form = TN_FORM_F32;
+    out->gemv = cpu_find_kernel(format, isa, TN_KERNEL_GEMV, TN_FORM_F32);
+    out->unpack = cpu_find_kernel(format, isa, TN_KERNEL_UNPACK, TN_PANEL_F32);
+}
+
+/* ---- supports --------------------------------------------------------------------------------------- */
+
+/* Appends to a text of fixed size; what does not fit is cut. */
+TN_PRINTF(3, 4)
+static void append(char *text, size_t capacity, const char *format, ...) {
+    size_t size = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + size, capacity - size, format, args);
+    va_end(args);
+}
+
+static const char *form_name(const tn_format_kernel *k) {
+    static const char *const forms[] = {"", "f32", "i8x32", "i8x256", "i16x256"};
+    static const char *const panels[] = {"", "p8", "p16", "f32"};
+    if (k->kind == TN_KERNEL_GEMV) { return k->form <= TN_FORM_I16X256 ? forms[k->form] : "of a later form"; }
+    return k->form <= TN_PANEL_F32 ? panels[k->form] : "of a later form";
+}
+
+/* Why a kernel of the format is not the one. */
+static const char *refusal(const cpu_backend *backend, const cpu_service *s, const tn_format_kernel *k) {
+    uint32_t panel = s->form == TN_FORM_F32 ? TN_PANEL_F32 : TN_PANEL_P8;
+    if (k->isa & ~backend->host->isa) { return "not on this machine"; }
+    if (k->form != (k->kind == TN_KERNEL_GEMV ? s->form : panel)) { return "another form"; }
+    return "lower rank";
+}
+
+static void describe_linear(const cpu_backend *backend, const tn_graph *graph, const tn_node *node,
+                            tn_choice *choice) {
+    const tn_weight *w = graph->weights[node->weights[0] - 1];
+    char *text = choice->kernel;
+    cpu_service s;
+    cpu_serve(backend, graph, node, &s);
+    if (s.gemv) { append(text, sizeof choice->kernel, "%s", s.gemv->name); }
+    if (s.unpack) {
+        append(text, sizeof choice->kernel, "%s%s, gemm %s", s.gemv ? "; " : "", s.unpack->name,
+               backend->kernels->name);
+    }
+    if (!s.gemv && !s.unpack) {
+        append(text, sizeof choice->kernel, "%s decoded to f32, dot %s", w->format->name,
+               backend->kernels->name);
+        append(choice->others, sizeof choice->others, "%s has no kernels for this machine", w->format->name);
+    }
+    if (s.planes == 2) { append(text, sizeof choice->kernel, "; two planes"); }
+    for (uint32_t i = 0; i < w->format->kernel_count; i++) {
+        const tn_format_kernel *k = w->format->kernels[i];
+        if (k == s.gemv || k == s.unpack || k->kind > TN_KERNEL_UNPACK) { continue; }
+        append(choice->others, sizeof choice->others, "%s%s (%s): %s", choice->others[0] ? "; " : "", k->name,
+               form_name(k), refusal(backend, &s, k));
+    }
+}
+
+/* What this backend has not, by name. */
+static int32_t check_op(const tn_node *node, tn_error *err) {
+    switch (node->op) {
+    case TN_OP_route:
+    case TN_OP_experts:
+        TN_FAIL(err, TN_E_OP_UNSUPPORTED, "%s: the cpu backend has no mixture of experts (op %s)", node->name,
+                node->op == TN_OP_route ? "route" : "experts");
+    case TN_OP_custom:
+        TN_FAIL(err, TN_E_OP_UNSUPPORTED, "%s: no kernel for the custom op %s", node->name,
+                ((const tn_custom *)node->attributes)->id);
+    case TN_OP_output:
+        if (!node->inputs[1]) { return TN_OK; }
+        TN_FAIL(err, TN_E_OP_UNSUPPORTED, "%s: the cpu backend takes no second input of an output",
+                node->name);
+    default:
+        if (node->op >= 1 && node->op <= TN_OP_LAST) { return TN_OK; }
+        TN_FAIL(err, TN_E_OP_UNSUPPORTED, "%s: op number %d is newer than the cpu backend", node->name,
+                (int)node->op);
+    }
+}
+
+int32_t cpu_supports(void *self, const tn_graph *graph, uint32_t index, tn_choice *choice, tn_error *err) {
+    const cpu_backend *backend = self;
+    const tn_node *node = graph->nodes[index];
+    TN_TRY(check_op(node, err));
+    choice->stable = 1;
+    choice->kernel[0] = choice->others[0] = 0;
+    switch (node->op) {
+    case TN_OP_linear: describe_linear(backend, graph, node, choice); return TN_OK;
+    case TN_OP_split:
+    case TN_OP_mark: append(choice->kernel, sizeof choice->kernel, "a view"); return TN_OK;
+    case TN_OP_rows:
+        append(choice->kernel, sizeof choice->kernel, "moved up to where all rows are needed");
+        return TN_OK;
+    case TN_OP_embed:
+        append(choice->kernel, sizeof choice->kernel, "%s decoded",
+               graph->weights[node->weights[0] - 1]->format->name);
+        return TN_OK;
+    default: append(choice->kernel, sizeof choice->kernel, "%s", backend->kernels->name); return TN_OK;
+    }
+}

@@ -1,0 +1,14 @@
+/* q6_k_scalar.c - portable kernels of Q6_K. */
+#include "q6_k_kernels.h"
+#include "scalar_kernels.h"
+
+static void gemv(const tn_gemv *call) {
+    tn_scalar_gemv_i8x32(call, Q6_K_SHAPE, q6_k_open);
+}
+
+static void unpack(const tn_unpack *call) {
+    tn_scalar_unpack_p8(call, Q6_K_SHAPE, q6_k_open);
+}
+
+TN_GEMV_KERNEL(q6_k_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q6_k gemv i8x32 portable", gemv);
+TN_UNPACK_KERNEL(q6_k_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 16, "q6_k unpack p8 portable", unpack);

@@ -1,0 +1,48 @@
+/*
+ * bpe.h - a byte-level BPE tokenizer once it is loaded.
+ */
+#ifndef TENON_BPE_H
+#define TENON_BPE_H
+
+#include "bpe_rules.h"
+#include "token_vocabulary.h"
+
+/** A merge: two symbols that give a third. */
+typedef struct tn_merge_slot {
+    uint32_t left_1, right; /**< the left one's number and 1; 0: free */
+    uint32_t rank, product;
+} tn_merge_slot;
+
+/**
+ * Symbols are numbers: ids first, then the 256 bytes (those that have no entry), then texts that merges name
+ * and the vocabulary does not have.
+ */
+typedef struct tn_bpe {
+    tn_vocabulary vocabulary; /**< first: shared functions see only this */
+    const tn_rules *rules;
+    uint32_t byte_symbols[256];
+    tn_merge_slot *merges; /**< open addressing, at most two thirds full */
+    uint64_t merge_mask, merge_seed;
+} tn_bpe;
+
+static inline uint64_t tn_bpe_merge_place(const tn_bpe *bpe, uint32_t left, uint32_t right) {
+    unsigned __int128 product =
+        (unsigned __int128)(((uint64_t)left << 32 | right) ^ bpe->merge_seed) * 0x9e3779b97f4a7c15u;
+    return ((uint64_t)product ^ (uint64_t)(product >> 64)) & bpe->merge_mask;
+}
+
+/** The slot of a pair: its merge, or the free one where it would be. */
+static inline tn_merge_slot *tn_bpe_merge_slot(const tn_bpe *bpe, uint32_t left, uint32_t right) {
+    uint64_t i = tn_bpe_merge_place(bpe, left, right);
+    for (;; i = (i + 1) & bpe->merge_mask) {
+        tn_merge_slot *slot = &bpe->merges[i];
+        if (!slot->left_1 || (slot->left_1 == left + 1 && slot->right == right)) { return slot; }
+    }
+}
+
+int32_t tn_bpe_create(void *self, const tn_meta *meta, const tn_report *report, void **tokenizer,
+                      tn_error *err);
+void tn_bpe_destroy(void *self, void *tokenizer);
+int32_t tn_bpe_encode(void *self, const void *tokenizer, tn_encode *call, tn_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+# cmake -DMANIFEST=in.ini -DLIBRARY=folder/x.so [-DKNOWN=list] [-DLOCK=file] -P manifest.cmake: writes folder/x.ini,
+# the manifest with library and sha256 added at the top of its [plugin] section; with KNOWN also the line of x.so in
+# folder/list. LOCK keeps two builds at once from losing each other's lines.
+file(READ ${MANIFEST} text)
+file(SHA256 ${LIBRARY} hash)
+cmake_path(GET LIBRARY PARENT_PATH folder)
+cmake_path(GET LIBRARY FILENAME name)
+cmake_path(GET LIBRARY STEM LAST_ONLY stem)
+if(NOT text MATCHES "\\[plugin\\]\n")
+  message(FATAL_ERROR "${MANIFEST}: no [plugin] section")
+endif()
+string(REGEX REPLACE "\\[plugin\\]\n" "[plugin]\nlibrary = ${name}\nsha256 = ${hash}\n" text "${text}")
+
+# Nobody ever sees half a file.
+function(replace path text)
+  file(WRITE ${path}.part "${text}")
+  file(CHMOD ${path}.part PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  file(RENAME ${path}.part ${path})
+endfunction()
+
+replace(${folder}/${stem}.ini "${text}")
+if(KNOWN)
+  if(LOCK)
+    file(LOCK ${LOCK} GUARD PROCESS TIMEOUT 60)
+  endif()
+  set(lines)
+  if(EXISTS ${folder}/${KNOWN})
+    file(STRINGS ${folder}/${KNOWN} lines)
+  endif()
+  string(REPLACE "." "\\." pattern "${name}")
+  list(FILTER lines EXCLUDE REGEX "  ${pattern}$")
+  list(APPEND lines "${hash}  ${name}")
+  list(JOIN lines "\n" text)
+  replace(${folder}/${KNOWN} "${text}\n")
+endif()

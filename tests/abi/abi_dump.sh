@@ -1,0 +1,5 @@
+#!/bin/sh
+# abi_dump.sh LIBRARY DUMP: the ABI's types today against the frozen dump, by libabigail.
+set -eu
+command -v abidiff >/dev/null || { echo "SKIP abi_dump: abidiff (package abigail-tools) is not installed"; exit 77; }
+abidiff --no-added-syms "$2" "$1" && echo "the types are those of the frozen dump"

@@ -1,0 +1,29 @@
+# tenon plugins: list, explain, check.
+. "$(dirname "$0")/cli.sh"
+expect 0 "$tenon" plugins list
+for id in arch.llama backend.cpu backend.reference format.f16 format.q4_1 tokenizer.bpe tokenizer.spm; do says "$id"; done
+says_not "NOT USABLE"
+expect 0 "$tenon" plugins list --json
+python3 -c 'import json,sys; assert len(json.load(open(sys.argv[1]))) >= 12' "$work/out" || fail "not JSON, or too short"
+expect 0 "$tenon" plugins explain arch.llama; says "mistral"; says "azmx"
+expect 0 "$tenon" plugins explain mistral; says "arch.llama"
+expect 0 "$tenon" plugins explain q4_1; says "format.q4_1"
+expect 0 "$tenon" plugins explain mamba; says "not supported"
+expect 0 "$tenon" plugins explain IQ1_S; says "not supported"
+expect 2 "$tenon" plugins explain nobody; errs "nobody"
+expect 0 "$tenon" plugins check "$TENON_TEST_BUILD/lib/tenon/plugins/format.q4_1.so"; says "ok"; says_not "FAIL"
+expect 3 "$tenon" plugins check "$TENON_TEST_BUILD/lib/libtenon.so"; says "FAIL"
+expect 2 "$tenon" plugins; errs "list"
+expect 2 "$tenon" plugins list more; errs "nothing more"
+expect 2 "$tenon" plugins check; errs "file"
+
+# A foreign plugin is listed from its manifest alone, even if its library is no library at all.
+mkdir "$work/plugins"
+sed -e 's/format\.q4_1/format.mine/; s/^type = .*/type = 250/; s/Q4_1/MINE/' "$TENON_TEST_BUILD/lib/tenon/plugins/format.q4_1.ini" \
+    >"$work/plugins/format.mine.ini"
+printf 'no library' >"$work/plugins/format.mine.so"
+expect 0 "$tenon" plugins list --plugin-dir "$work/plugins"; says "format.mine"; says "MINE"
+expect 3 "$tenon" plugins check "$work/plugins/format.mine.so"; says "FAIL"
+chmod go+w "$work/plugins"
+expect 0 "$tenon" plugins list --plugin-dir "$work/plugins"; says "writ"
+finish

@@ -1,0 +1,67 @@
+/* golden_file.c - see golden_file.h. */
+#include "golden_file.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_data(const char *name, char path[512]) {
+    const char *data = getenv("TENON_TEST_DATA");
+    cr_assert(data, "TENON_TEST_DATA is not set: run this through ctest");
+    snprintf(path, 512, "%s/%s", data, name);
+    FILE *f = fopen(path, "rb");
+    cr_assert(f, "cannot open %s", path);
+    return f;
+}
+
+static uint32_t read_ids(FILE *f, int32_t ids[GOLDEN_IDS]) {
+    uint32_t count = 0;
+    cr_assert(fscanf(f, "%u", &count) == 1 && count <= GOLDEN_IDS);
+    for (uint32_t i = 0; i < count; i++) { cr_assert(fscanf(f, "%d", &ids[i]) == 1); }
+    return count;
+}
+
+static void read_logits(golden *g, const char *name) {
+    char path[512];
+    FILE *f = open_data(name, path);
+    size_t count = (size_t)g->rows * g->width;
+    g->logits = malloc(count * sizeof *g->logits);
+    cr_assert(g->logits && fread(g->logits, sizeof *g->logits, count, f) == count, "%s is too short", path);
+    fclose(f);
+}
+
+void golden_open(golden *g, const char *name) {
+    char path[512], word[64], file[128];
+    double tolerance;
+    memset(g, 0, sizeof *g);
+    snprintf(file, sizeof file, "golden/%s.txt", name);
+    FILE *f = open_data(file, path);
+    while (fscanf(f, "%63s", word) == 1) {
+        if (strcmp(word, "model") == 0) {
+            cr_assert(fscanf(f, "%127s", file) == 1);
+            fclose(open_data(file, g->model));
+        } else if (strcmp(word, "n_ctx") == 0) {
+            cr_assert(fscanf(f, "%u", &g->context) == 1);
+        } else if (strcmp(word, "prompt") == 0) {
+            g->prompt_count = read_ids(f, g->prompt);
+        } else if (strcmp(word, "greedy") == 0) {
+            g->greedy_count = read_ids(f, g->greedy);
+        } else if (strcmp(word, "logits") == 0) {
+            cr_assert(fscanf(f, "%63s %u %u", word, &g->rows, &g->width) == 3);
+            snprintf(file, sizeof file, "golden/%.100s", word);
+            read_logits(g, file);
+        } else if (strcmp(word, "tolerance") == 0) {
+            cr_assert(fscanf(f, "%63s %lf", word, &tolerance) == 2);
+            if (strcmp(word, "float32") == 0) { g->tolerance_f32 = tolerance; }
+            if (strcmp(word, "float16") == 0) { g->tolerance_f16 = tolerance; }
+        }
+        cr_assert(fscanf(f, "%*[^\n]") != EOF || feof(f)); /* the rest of the line */
+    }
+    fclose(f);
+    cr_assert(g->logits && g->prompt_count == g->rows && g->greedy_count && g->tolerance_f32 > 0, "%s", path);
+}
+
+void golden_close(golden *g) {
+    free(g->logits);
+}

@@ -1,0 +1,24 @@
+/*
+ * golden_file.h - reads tests/data/golden/NAME.txt: one fact a line, words separated by blanks, lists with
+ * their length in front.
+ */
+#ifndef TENON_TESTS_GOLDEN_FILE_H
+#define TENON_TESTS_GOLDEN_FILE_H
+
+#include <stdint.h>
+
+#define GOLDEN_IDS 128
+
+typedef struct golden {
+    char model[512]; /* path */
+    uint32_t context, prompt_count, greedy_count, rows, width;
+    int32_t prompt[GOLDEN_IDS], greedy[GOLDEN_IDS];
+    double tolerance_f32, tolerance_f16;
+    float *logits; /* rows by width */
+} golden;
+
+/** Reads it or fails the test. */
+void golden_open(golden *g, const char *name);
+void golden_close(golden *g);
+
+#endif

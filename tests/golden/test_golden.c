@@ -1,0 +1,173 @@
+/*
+ * test_golden.c - the fixture models, through libtenon as a program would use it, against logits that were
+ * computed in float64 by another program (tests/data/golden). The prompt at once and in pieces; greedy from
+ * the cache; caches of f32 and f16; on the reference and on the cpu backend with each instruction set.
+ */
+#include "golden_file.h"
+#include "tenon/model.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct place {
+    char name[32], backend[16], isa[16];
+    uint32_t threads;
+};
+
+static const char *const models[] = {"llama",       "alias-mistral",     "alias-azmx", "llama3-ropefreqs",
+                                     "mistral-gqa", "llama-bias-linear", "llama-yarn"};
+static const struct place places[] = {{"", "reference", "", 2},     {"", "cpu", "portable", 2},
+                                      {"", "cpu", "avx2", 1},       {"", "cpu", "avx2", 2},
+                                      {"", "cpu", "avx512vnni", 1}, {"", "cpu", "avx512vnni", 2}};
+#define MODELS (sizeof models / sizeof *models)
+#define PLACES (sizeof places / sizeof *places)
+
+ParameterizedTestParameters(golden, fixture) {
+    static struct place all[MODELS * PLACES];
+    for (size_t i = 0; i < MODELS * PLACES; i++) {
+        all[i] = places[i % PLACES];
+        snprintf(all[i].name, sizeof all[i].name, "%s", models[i / PLACES]);
+    }
+    return cr_make_param_array(struct place, all, MODELS * PLACES);
+}
+
+/* ---- loading */
+
+static tn_engine *open_engine(const char *isa, uint32_t threads) {
+    const char *build = getenv("TENON_TEST_BUILD");
+    char folder[4096];
+    const char *folders[] = {folder};
+    tn_error err = TN_ERROR_INIT;
+    tn_engine *engine = NULL;
+    cr_assert(build, "TENON_TEST_BUILD is not set: run this through ctest");
+    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", build);
+    if (isa[0]) {
+        setenv("TENON_ISA", isa, 1);
+    } else {
+        unsetenv("TENON_ISA");
+    }
+    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = threads};
+    int32_t code = tn_engine_create(&options, &engine, &err);
+    cr_assert(code == TN_OK, "tn_engine_create: %s", err.text);
+    return engine;
+}
+
+/* What the machine lacks is skipped by name. */
+static void need_isa(const char *isa) {
+    uint64_t need = strcmp(isa, "avx2") == 0         ? TN_ISA_AVX2
+                    : strcmp(isa, "avx512vnni") == 0 ? TN_ISA_AVX512 | TN_ISA_AVX512_VNNI
+                                                     : 0;
+    tn_engine *engine = open_engine("", 1);
+    uint64_t have = tn_engine_isa(engine);
+    tn_engine_destroy(engine);
+    if ((have & need) != need) { cr_skip_test("%s is not on this machine", isa); }
+}
+
+static tn_model *load(tn_engine *engine, const golden *g, const struct place *p, const char *cache_type) {
+    tn_error err = TN_ERROR_INIT;
+    tn_model *model = NULL;
+    tn_model_options options = {
+        .backend = p->backend, .context = g->context, .cache_type = cache_type, .no_tokenizer = 1};
+    int32_t code = tn_model_load(engine, g->model, &options, &model, NULL, &err);
+    if (code == TN_E_PLUGIN_MISSING || code == TN_E_NOT_FOUND) {
+        tn_engine_destroy(engine);
+        cr_skip_test("%s: %s", p->backend, err.text);
+    }
+    cr_assert(code == TN_OK, "%s: %s", g->model, err.text);
+    cr_assert(tn_model_output_width(model) == g->width);
+    return model;
+}
+
+/* ---- running */
+
+static void run(tn_session *session, tn_seq *sequence, const int32_t *ids, uint32_t count, uint32_t want,
+                float *out) {
+    tn_error err = TN_ERROR_INIT;
+    tn_feed feed = {.sequence = sequence, .ids = ids, .count = count, .want = want, .out = out};
+    int32_t code = tn_session_run(session, &feed, 1, &err);
+    cr_assert(code == TN_OK, "%s", err.text);
+}
+
+static void near(const golden *g, const float *got, double tolerance, const char *where) {
+    double worst = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < g->rows * g->width; i++) {
+        double error = fabs((double)got[i] - g->logits[i]);
+        if (!(error <= worst)) {
+            worst = error;
+            at = i;
+        }
+    }
+    cr_assert(worst <= tolerance, "%s: position %u id %u is %.9g, expected %.9g: off by %.3g, at most %.3g",
+              where, at / g->width, at % g->width, got[at], g->logits[at], worst, tolerance);
+}
+
+/* The whole prompt in one call, then in calls of 1, 7 and the rest, then in steps of at most 5 rows. */
+static void check_prompt(tn_model *model, const golden *g, double tolerance) {
+    static const struct { uint32_t first, second, step_rows; } cuts[] = {{0, 0, 0}, {1, 7, 0}, {0, 0, 5}};
+    size_t size = (size_t)g->rows * g->width * sizeof(float);
+    float *whole = malloc(size), *got = malloc(size);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        tn_error err = TN_ERROR_INIT;
+        tn_session *session;
+        tn_seq *sequence;
+        tn_session_options options = {.step_rows = cuts[i].step_rows};
+        cr_assert(tn_session_create(model, &options, &session, &err) == TN_OK, "%s", err.text);
+        cr_assert(tn_seq_create(session, &sequence, &err) == TN_OK, "%s", err.text);
+        uint32_t from = 0, counts[3] = {cuts[i].first, cuts[i].second, 0};
+        counts[2] = g->rows - counts[0] - counts[1];
+        for (int k = 0; k < 3; from += counts[k++]) {
+            if (!counts[k]) { continue; }
+            run(session, sequence, g->prompt + from, counts[k], TN_WANT_ALL, got + (size_t)from * g->width);
+        }
+        cr_assert(tn_seq_length(sequence) == g->rows);
+        near(g, got, tolerance, i == 0 ? "at once" : i == 1 ? "1, 7, rest" : "steps of 5");
+        if (i == 0) { memcpy(whole, got, size); }
+        cr_assert(memcmp(whole, got, size) == 0, "%s and the prompt at once differ in bits",
+                  i == 1 ? "1, 7, rest" : "steps of 5");
+        tn_session_destroy(session);
+    }
+    free(whole);
+    free(got);
+}
+
+static int32_t best(const float *logits, uint32_t width) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < width; i++) { at = logits[i] > logits[at] ? i : at; }
+    return (int32_t)at;
+}
+
+static void check_greedy(tn_model *model, const golden *g) {
+    tn_error err = TN_ERROR_INIT;
+    tn_session *session;
+    tn_seq *sequence;
+    float *logits = malloc(g->width * sizeof *logits);
+    cr_assert(tn_session_create(model, NULL, &session, &err) == TN_OK, "%s", err.text);
+    cr_assert(tn_seq_create(session, &sequence, &err) == TN_OK, "%s", err.text);
+    run(session, sequence, g->prompt, g->prompt_count, TN_WANT_LAST, logits);
+    for (uint32_t i = 0; i < g->greedy_count; i++) {
+        int32_t id = best(logits, g->width);
+        cr_assert(id == g->greedy[i], "greedy id %u is %d, expected %d", i, id, g->greedy[i]);
+        run(session, sequence, &id, 1, TN_WANT_LAST, logits);
+    }
+    free(logits);
+    tn_session_destroy(session);
+}
+
+ParameterizedTest(struct place *p, golden, fixture) {
+    static const char *const caches[] = {"F32", "F16"};
+    golden g;
+    golden_open(&g, p->name);
+    need_isa(p->isa);
+    tn_engine *engine = open_engine(p->isa, p->threads);
+    for (int i = 0; i < 2; i++) {
+        tn_model *model = load(engine, &g, p, caches[i]);
+        check_prompt(model, &g, i == 0 ? g.tolerance_f32 : g.tolerance_f16);
+        check_greedy(model, &g);
+        tn_model_close(model);
+    }
+    tn_engine_destroy(engine);
+    golden_close(&g);
+}

@@ -1,0 +1,37 @@
+/*
+ * test_refused.c - hyperparameters that make no sense, as they come in files: refused, and the reason names
+ * the key. (The other stages of tests/data/refused belong to the tests of the file reader and of fit.)
+ */
+#include "tenon/model.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static void expect(tn_engine *engine, const char *file, int32_t code, const char *key) {
+    char path[4096];
+    tn_error err = TN_ERROR_INIT;
+    tn_model *model = NULL;
+    tn_model_options options = {.backend = "reference", .no_tokenizer = 1};
+    snprintf(path, sizeof path, "%s/refused/%s", getenv("TENON_TEST_DATA"), file);
+    int32_t got = tn_model_load(engine, path, &options, &model, NULL, &err);
+    cr_assert(got == code, "%s: %s (%s), expected %s", file, tn_code_text(got), err.text, tn_code_text(code));
+    cr_assert(strstr(err.text, key), "%s: no '%s' in: %s", file, key, err.text);
+}
+
+Test(refused, hyperparameters) {
+    char folder[4096];
+    const char *folders[] = {folder};
+    tn_error err = TN_ERROR_INIT;
+    tn_engine *engine;
+    cr_assert(getenv("TENON_TEST_DATA") && getenv("TENON_TEST_BUILD"), "run this through ctest");
+    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", getenv("TENON_TEST_BUILD"));
+    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = 1};
+    cr_assert(tn_engine_create(&options, &engine, &err) == TN_OK, "%s", err.text);
+    expect(engine, "hparam-nan-rope-base.gguf", TN_E_PARAM_INVALID, "llama.rope.freq_base");
+    expect(engine, "hparam-string-block-count.gguf", TN_E_PARAM_TYPE, "llama.block_count");
+    expect(engine, "hparam-head-count-0.gguf", TN_E_PARAM_INVALID, "llama.attention.head_count");
+    expect(engine, "hparam-block-count-huge.gguf", TN_E_PARAM_INVALID, "llama.block_count");
+    expect(engine, "hparam-missing-embedding-length.gguf", TN_E_PARAM_MISSING, "llama.embedding_length");
+    expect(engine, "../models/mixtral.gguf", TN_E_PARAM_UNSUPPORTED, "llama.expert_count");
+    tn_engine_destroy(engine);
+}

@@ -1,0 +1,160 @@
+/* format_cases.c - see format_cases.h. */
+#include "format_cases.h"
+
+#include "tenon/plugin.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const char *const format_names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q6_k", NULL};
+
+static void give_up(const char *what, const char *name) {
+    fprintf(stderr, "%s: %s\n", what, name);
+    abort();
+}
+
+const tn_format *format_open(const char *name) {
+    char path[4096];
+    const char *build = getenv("TENON_TEST_BUILD");
+    snprintf(path, sizeof path, "%s/lib/tenon/plugins/format.%s.so", build ? build : ".", name);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) { give_up("cannot open", dlerror()); }
+    const tn_plugin *plugin = dlsym(library, TN_PLUGIN_SYMBOL);
+    if (!plugin) { give_up("no symbol " TN_PLUGIN_SYMBOL, path); }
+    const tn_format *format = plugin->interface(TN_FORMAT_1);
+    if (!format || plugin->interface("tenon.format/2")) { give_up("wrong interfaces", path); }
+    return format;
+}
+
+static uint8_t *read_file(const char *name) {
+    char path[4096];
+    const char *data = getenv("TENON_TEST_DATA");
+    snprintf(path, sizeof path, "%s/formats/%s", data ? data : "tests/data", name);
+    FILE *file = fopen(path, "rb");
+    if (!file) { give_up("cannot open", path); }
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *bytes = malloc(size + 1);
+    if (!bytes || fread(bytes, 1, size, file) != size) { give_up("cannot read", path); }
+    bytes[size] = 0;
+    fclose(file);
+    return bytes;
+}
+
+format_golden format_golden_open(const tn_format *format) {
+    format_golden golden = {0};
+    char *text = (char *)read_file("index.json"), name[64];
+    golden.index = json_loads(text, 0, NULL);
+    golden.type = json_object_get(json_object_get(golden.index, "types"), format->name);
+    if (!golden.type) { give_up("not in index.json", format->name); }
+    snprintf(name, sizeof name, "%s.bin", format->name);
+    golden.data = read_file(name);
+    golden.shared = read_file("shared.bin");
+    free(text);
+    return golden;
+}
+
+void format_golden_close(format_golden *golden) {
+    json_decref(golden->index);
+    free(golden->data);
+    free(golden->shared);
+}
+
+const void *golden_bytes(const format_golden *golden, const json_t *entry, const char *key) {
+    json_t *pair = json_object_get(entry, key);
+    if (!pair) { give_up("no such key", key); }
+    return golden->data + json_integer_value(json_array_get(pair, 0));
+}
+
+const void *golden_shared(const format_golden *golden, const char *name, const char *under) {
+    json_t *entry = json_object_get(json_object_get(golden->index, "shared"), name);
+    if (under) { entry = json_object_get(entry, under); }
+    return golden->shared + json_integer_value(json_array_get(json_object_get(entry, "at"), 0));
+}
+
+int golden_each(const format_golden *golden, const char *kind,
+                void (*fn)(const tn_format *, const format_golden *, json_t *), const tn_format *format) {
+    int count = 0;
+    size_t i;
+    json_t *entry;
+    json_array_foreach (json_object_get(golden->type, "cases"), i, entry) {
+        if (strcmp(json_string_value(json_object_get(entry, "kind")), kind) == 0) {
+            fn(format, golden, entry);
+            count++;
+        }
+    }
+    return count;
+}
+
+uint64_t machine_isa(void) {
+    uint64_t isa = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+        isa |= TN_ISA_AVX2;
+    }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd")) {
+        isa |= TN_ISA_AVX512;
+    }
+    if (__builtin_cpu_supports("avx512vnni")) { isa |= TN_ISA_AVX512_VNNI; }
+#endif
+    return isa;
+}
+
+uint64_t random_bits(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state * 2685821657736338717ull;
+}
+
+float random_float(uint64_t *state) {
+    return (float)(int32_t)(random_bits(state) >> 32) * 0x1p-31f;
+}
+
+guarded guarded_new(size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), body = (bytes + page - 1) / page * page;
+    guarded g = {.bytes = bytes, .length = body + page};
+    g.map = mmap(NULL, g.length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (g.map == MAP_FAILED || mprotect(g.map + body, page, PROT_NONE) != 0) { give_up("mmap", "guarded"); }
+    g.at = g.map + body - bytes;
+    return g;
+}
+
+void guarded_free(guarded *g) {
+    munmap(g->map, g->length);
+}
+
+int same_float(float a, float b) {
+    return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+}
+
+static void put_half(uint8_t *at, uint64_t bits) {
+    uint16_t half = (uint16_t)(bits & 0x83ff) | (uint16_t)((8 + (bits >> 20) % 10) << 10);
+    if ((bits >> 40 & 3) == 0) { half &= 0x83ff; } /* one in four is subnormal */
+    memcpy(at, &half, sizeof half);
+}
+
+void random_blocks(const tn_format *format, uint64_t blocks, uint64_t *state, uint8_t *out) {
+    for (uint64_t b = 0; b < blocks; b++, out += format->block_bytes) {
+        if (format->type == 0) {
+            float value = random_float(state);
+            memcpy(out, &value, sizeof value);
+            continue;
+        }
+        if (format->type == 30) {
+            float value = random_float(state);
+            memcpy(out, (uint8_t *)&value + 2, 2);
+            continue;
+        }
+        for (uint32_t i = 0; i < format->block_bytes; i++) { out[i] = (uint8_t)(random_bits(state) >> 33); }
+        put_half(out + (format->type == 14 ? 208 : 0), random_bits(state) >> 8);
+        if (format->type == 3) { put_half(out + 2, random_bits(state) >> 8); }
+    }
+}

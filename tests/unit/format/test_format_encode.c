@@ -1,0 +1,159 @@
+/* test_format_encode.c - encoders against the reference's: no larger error, and sound at the edges. */
+#include "format_cases.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 16, COLS = 1024, HUGE_ROW = 11, NAN_ROW = 14, INF_ROW = 15 };
+
+/* The error of a row as the goldens count it. */
+static double row_error(const float *x, const float *y, const float *importance) {
+    double sum = 0, weight = 0;
+    for (int c = 0; c < COLS; c++) {
+        double w = importance ? importance[c] : 1, miss = (double)x[c] - (double)y[c];
+        sum += w * miss * miss;
+        weight += w;
+    }
+    return sum / weight;
+}
+
+static int is_judged(const format_golden *golden, int row) {
+    size_t i;
+    json_t *entry, *shared = json_object_get(json_object_get(golden->index, "shared"), "encode_x");
+    json_array_foreach (json_object_get(shared, "judged_rows"), i, entry) {
+        if (json_integer_value(entry) == row) { return 1; }
+    }
+    return 0;
+}
+
+static void encode_case(const tn_format *format, const format_golden *golden, json_t *entry) {
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    const float *importance =
+        strcmp(name, "importance") == 0 ? golden_shared(golden, "importance", NULL) : NULL;
+    const float *x = golden_shared(golden, "encode_x", NULL);
+    uint64_t row_bytes = COLS / format->block * format->block_bytes, bad;
+    const uint8_t *reference = golden_bytes(golden, entry, "enc");
+    double logs = 0;
+    int judged = 0;
+    for (int r = 0; r < ROWS; r++) {
+        uint8_t *enc = calloc(1, row_bytes);
+        float y[COLS];
+        tn_error err = {.struct_size = sizeof err};
+        int32_t code = format->encode(NULL, x + r * COLS, 1, COLS, importance, enc, &err);
+        json_t *known = json_array_get(json_object_get(entry, "row_wmse"), (size_t)r);
+        if (r == NAN_ROW || r == INF_ROW) {
+            cr_assert_eq(code, TN_E_INPUT, "%s %s row %d: code %d", format->name, name, r, code);
+        } else if (r == HUGE_ROW && format->type != 0 && format->type != 30) {
+            cr_assert_eq(code, TN_E_RANGE, "%s %s row %d: code %d", format->name, name, r, code);
+            cr_assert(strlen(err.text) > 0);
+        } else {
+            cr_assert_eq(code, TN_OK, "%s %s row %d: %s", format->name, name, r, err.text);
+            cr_assert_eq(format->check(NULL, enc, COLS / format->block, &bad), TN_OK);
+            format->decode(NULL, enc, COLS, y);
+            double error = row_error(x + r * COLS, y, importance), ours = error,
+                   theirs = json_number_value(known);
+            if (is_judged(golden, r)) {
+                cr_assert_leq(ours, 1.10 * theirs, "%s %s row %d: error %g, reference %g", format->name, name,
+                              r, ours, theirs);
+                logs += log(ours / theirs);
+                judged++;
+            } else {
+                cr_assert_leq(ours, 1.10 * theirs + 1e-7, "%s %s row %d: error %g, reference %g",
+                              format->name, name, r, ours, theirs);
+            }
+            if (format->type == 1 || format->type == 30 || (format->type == 8 && r != 10 && r != 12)) {
+                cr_assert_eq(memcmp(enc, reference + (uint64_t)r * row_bytes, row_bytes), 0,
+                             "%s %s row %d: other bytes", format->name, name, r);
+            }
+        }
+        free(enc);
+    }
+    double mean = exp(logs / judged);
+    fprintf(stderr, "%s %s: %.4f of the reference's error\n", format->name, name, mean);
+    cr_assert_leq(mean, 1.01, "%s %s: %.4f of the reference's error", format->name, name, mean);
+}
+
+Test(encode, errors_are_no_larger_than_the_references) {
+    for (const char *const *name = format_names; *name; name++) {
+        const tn_format *format = format_open(*name);
+        format_golden golden = format_golden_open(format);
+        int cases = golden_each(&golden, "encode", encode_case, format);
+        cr_assert_eq(cases, format->type == 0 ? 0 : 2, "%s: %d cases", *name, cases);
+        format_golden_close(&golden);
+    }
+}
+
+Test(encode, f32_keeps_the_bits) {
+    const tn_format *format = format_open("f32");
+    float x[6] = {0, -0.0f, 1e-45f, 3e38f, -1.5f, 7}, y[6];
+    cr_assert_eq(format->encode(NULL, x, 2, 3, NULL, y, NULL), TN_OK);
+    cr_assert_eq(memcmp(x, y, sizeof x), 0);
+}
+
+/* Zeros, the smallest numbers, one number alone, equal numbers; with and without importance, which may be
+ * zero. */
+Test(encode, edges) {
+    static const float sizes[] = {0,     1e-45f, 1e-40f, 1e-38f, 1e-30f, 1e-10f,
+                                  6e-8f, 1e-6f,  1e-3f,  1,      300,    6e4f};
+    for (const char *const *name = format_names; *name; name++) {
+        const tn_format *format = format_open(*name);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            for (int kind = 0; kind < 8; kind++) {
+                float x[256], y[256], importance[256], largest = 0;
+                uint8_t enc[256 * 4];
+                uint64_t state = 3 + s, bad;
+                for (int i = 0; i < 256; i++) {
+                    x[i] = kind % 4 == 0   ? sizes[s]
+                           : kind % 4 == 1 ? -sizes[s]
+                                           : sizes[s] * random_float(&state);
+                    if (kind % 4 == 2 && i != 77) { x[i] = 0; }
+                    importance[i] = kind >= 6 || i / 32 == 1 ? 0 : (float)(i % 3);
+                    largest = fmaxf(largest, fabsf(x[i]));
+                }
+                tn_error err = {.struct_size = sizeof err};
+                int32_t code = format->encode(NULL, x, 1, 256, kind >= 4 ? importance : NULL, enc, &err);
+                cr_assert_eq(code, TN_OK, "%s %g kind %d: %s", *name, (double)sizes[s], kind, err.text);
+                cr_assert_eq(format->check(NULL, enc, 256 / format->block, &bad), TN_OK);
+                format->decode(NULL, enc, 256, y);
+                for (int i = 0; i < 256;
+                     i++) { /* within a step of the coarsest grid there is, or of binary16 */
+                    float allowed = largest * 0.15f + 0x1p-24f;
+                    cr_assert_leq(fabsf(x[i] - y[i]), allowed, "%s %g kind %d, column %d: %a becomes %a",
+                                  *name, (double)sizes[s], kind, i, (double)x[i], (double)y[i]);
+                }
+            }
+        }
+    }
+}
+
+/* What would need an infinite scale is refused by place, not written. */
+Test(encode, refuses_what_binary16_cannot_scale) {
+    for (const char *const *name = format_names; *name; name++) {
+        const tn_format *format = format_open(*name);
+        if (format->type == 0) { continue; }
+        float x[512] = {0};
+        uint8_t enc[1024];
+        x[300] = 3.4e38f;
+        tn_error err = {.struct_size = sizeof err};
+        cr_assert_eq(format->encode(NULL, x, 1, 512, NULL, enc, &err), TN_E_RANGE, "%s", *name);
+        cr_assert(strstr(err.text, "row 0"), "%s: %s", *name, err.text);
+    }
+}
+
+Test(encode, refuses_bad_input_by_place) {
+    for (const char *const *name = format_names; *name; name++) {
+        const tn_format *format = format_open(*name);
+        float x[512] = {0}, importance[256];
+        uint8_t enc[2048];
+        tn_error err = {.struct_size = sizeof err};
+        x[256 + 3] = NAN;
+        cr_assert_eq(format->encode(NULL, x, 2, 256, NULL, enc, &err), TN_E_INPUT);
+        cr_assert(strstr(err.text, "row 1, column 3"), "%s: %s", *name, err.text);
+        x[256 + 3] = 0;
+        for (int i = 0; i < 256; i++) { importance[i] = i == 9 ? -1.0f : 1.0f; }
+        cr_assert_eq(format->encode(NULL, x, 2, 256, importance, enc, &err), TN_E_INPUT);
+        cr_assert(strstr(err.text, "column 9"), "%s: %s", *name, err.text);
+    }
+}

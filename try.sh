@@ -1,0 +1,21 @@
+#!/bin/sh
+# try.sh [QUESTION]: sets everything up on a fresh Debian 12, fetches a small real model, and asks it a question.
+set -eu
+cd "$(dirname "$0")"
+. ./packages.sh
+question=${1:-Why is the sky blue? Answer in two sentences.}
+
+# shellcheck disable=SC2086
+install_packages $build_packages $model_packages
+
+[ -f build/build.ninja ] || cmake --preset release -DTENON_TESTS=OFF >build.log 2>&1 || { cat build.log >&2; exit 1; }
+echo "Building"
+cmake --build build >build.log 2>&1 || { tail -50 build.log >&2; exit 1; }
+rm -f build.log
+
+model=$(tests/models/fetch_smollm2.sh)
+
+build/bin/tenon run -m "$model" --special --temp 0 -n 128 -p "<|im_start|>user
+$question<|im_end|>
+<|im_start|>assistant
+"
