@@ -2,7 +2,7 @@
  * fit_plan.c - the last questions: has the text a tokenizer, does the architecture write a sound graph, can
  * the backend run every node of it with these formats, and can keys and values be stored.
  */
-#include "fit.h"
+#include "groups.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -221,6 +221,23 @@ static int32_t choose_cache(tn_fit *fit, tn_error *err) {
     return TN_OK;
 }
 
+/* Each node can be run, but can all of them together, with this cache? The backend plans without taking
+ * memory. */
+static void ask_for_plan(tn_fit *fit) {
+    tn_match *m = &fit->match;
+    tn_groups groups;
+    tn_asked asked;
+    tn_error err = TN_ERROR_INIT;
+    tn_memory memory = {.struct_size = m->view.sizes[TN_STRUCT_tn_memory]};
+    int32_t code = tn_groups_form(m, &m->arena, &groups, &err);
+    if (code == TN_OK) { code = tn_groups_ask(m, &groups, tn_groups_step_rows(m), 1, &asked, &err); }
+    if (code == TN_OK) { code = m->backend->memory(m->backend_self, &asked.compile, &memory, &err); }
+    if (code != TN_OK) {
+        tn_reasons_add_error(&fit->reasons, fit->reasons.total, tn_entry_info(m->backend_entry)->id, code,
+                             &err);
+    }
+}
+
 int32_t tn_fit_plan(tn_fit *fit, tn_error *err) {
     open_backend(fit);
     if (!fit->claimed || fit->match.context < 1) { return TN_OK; }
@@ -228,5 +245,7 @@ int32_t tn_fit_plan(tn_fit *fit, tn_error *err) {
     if (!fit->match.graph) { return TN_OK; }
     if (fit->match.backend) { check_view(fit); }
     TN_TRY(plan_nodes(fit, err));
-    return fit->match.graph->slot_count ? choose_cache(fit, err) : TN_OK;
+    if (fit->match.graph->slot_count) { TN_TRY(choose_cache(fit, err)); }
+    if (fit->reasons.total == 0) { ask_for_plan(fit); }
+    return TN_OK;
 }

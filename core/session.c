@@ -1,6 +1,5 @@
 /*
- * session.c - sessions and their sequences: layer groups from the graph's attends, plan and cache, fork,
- * truncate.
+ * session.c - sessions and their sequences: plan and cache, fork, truncate.
  *
  * Groups with a window hold the pages of all their tokens, as others do: tn_seq_truncate() may go back to any
  * length.
@@ -11,82 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_STEP_ROWS = 512 };
-
 static int32_t no_memory(tn_error *err) {
     TN_FAIL(err, TN_E_MEMORY, "no memory for the session");
-}
-
-/* ---- groups ----------------------------------------------------------------------------------------- */
-
-static int same_group(const tn_cache_group *group, const tn_attend *attend) {
-    return group->kv_heads == attend->kv_heads && group->key_dim == attend->key_dim &&
-           group->value_dim == attend->value_dim && group->window == attend->window;
-}
-
-static tn_cache_group *group_for(tn_session *s, const tn_attend *attend) {
-    const tn_match *m = s->match;
-    for (uint32_t g = 0; g < s->group_count; g++) {
-        if (same_group(&s->groups[g], attend)) { return &s->groups[g]; }
-    }
-    tn_cache_group *group = &s->groups[s->group_count++];
-    *group = (tn_cache_group){.kind = TN_GROUP_PAGED,
-                              .page_tokens = TN_PAGE_TOKENS,
-                              .slots = tn_arena_array(&s->arena, m->graph->slot_count, sizeof *group->slots),
-                              .kv_heads = attend->kv_heads,
-                              .key_dim = attend->key_dim,
-                              .value_dim = attend->value_dim,
-                              .window = attend->window,
-                              .key_format = m->cache_format,
-                              .value_format = m->cache_format,
-                              .key_self = m->cache_self,
-                              .value_self = m->cache_self};
-    return group;
-}
-
-static int32_t form_groups(tn_session *s, tn_error *err) {
-    const tn_graph *graph = s->match->graph;
-    s->groups = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->groups);
-    s->group_list = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->group_list);
-    s->pools = tn_arena_array(&s->arena, graph->slot_count, sizeof *s->pools);
-    if (!s->groups || !s->group_list || !s->pools) { return no_memory(err); }
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const tn_attend *attend = graph->nodes[i]->attributes;
-        if (graph->nodes[i]->op != TN_OP_attend || !attend->cached) { continue; }
-        tn_cache_group *group = group_for(s, attend);
-        if (!group->slots) { return no_memory(err); }
-        ((uint32_t *)group->slots)[group->slot_count++] = attend->slot;
-    }
-    for (uint32_t g = 0; g < s->group_count; g++) {
-        TN_TRY(TN_VIEW(&s->match->view, &s->groups[g], tn_cache_group, err));
-        s->group_list[g] = &s->groups[g];
-    }
-    return TN_OK;
 }
 
 /* ---- plan and cache --------------------------------------------------------------------------------- */
 
 static int32_t compile_plan(tn_session *s, tn_error *err) {
     const tn_match *m = s->match;
-    tn_limits limits = {.rows = s->step_rows,
-                        .output_rows = s->step_rows,
-                        .sequences = s->sequence_limit,
-                        .pages_per_sequence = s->group_count ? s->pages_per_sequence : 0};
-    tn_compile compile = {
-        .group_count = s->group_count, .graph = m->graph, .limits = &limits, .groups = s->group_list};
-    TN_TRY(TN_VIEW(&m->view, &limits, tn_limits, err));
-    TN_TRY(TN_VIEW(&m->view, &compile, tn_compile, err));
+    tn_asked asked;
+    TN_TRY(tn_groups_ask(m, &s->groups, s->step_rows, s->sequence_limit, &asked, err));
     s->plan_memory.struct_size = m->view.sizes[TN_STRUCT_tn_memory];
-    TN_TRY(m->backend->memory(m->backend_self, &compile, &s->plan_memory, err));
-    return m->backend->compile(m->backend_self, s->model->placed, &compile, &s->plan, err);
+    TN_TRY(m->backend->memory(m->backend_self, &asked.compile, &s->plan_memory, err));
+    return m->backend->compile(m->backend_self, s->model->placed, &asked.compile, &s->plan, err);
 }
 
 static int32_t create_cache(tn_session *s, tn_error *err) {
     const tn_match *m = s->match;
     uint64_t most = (uint64_t)s->pages_per_sequence * s->sequence_limit;
-    if (!s->group_count) { return TN_OK; }
-    TN_TRY(m->backend->cache_create(m->backend_self, s->group_list, s->group_count, &s->cache, err));
-    for (uint32_t g = 0; g < s->group_count; g++) {
+    if (!s->groups.count) { return TN_OK; }
+    s->pools = tn_arena_array(&s->arena, s->groups.count, sizeof *s->pools);
+    if (!s->pools) { return no_memory(err); }
+    TN_TRY(m->backend->cache_create(m->backend_self, s->groups.list, s->groups.count, &s->cache, err));
+    for (uint32_t g = 0; g < s->groups.count; g++) {
         s->pools[g] = (tn_page_pool){.backend = m->backend,
                                      .backend_self = m->backend_self,
                                      .cache = s->cache,
@@ -106,7 +52,7 @@ static int32_t make_buffer(tn_session *s, tn_error *err) {
     b->output_rows = tn_arena_array(&s->arena, rows, sizeof *b->output_rows);
     b->entries = tn_arena_array(&s->arena, sequences, sizeof *b->entries);
     b->entry_list = tn_arena_array(&s->arena, sequences, sizeof *b->entry_list);
-    b->pages = tn_arena_array(&s->arena, sequences * s->group_count, sizeof *b->pages);
+    b->pages = tn_arena_array(&s->arena, sequences * s->groups.count, sizeof *b->pages);
     b->outputs = tn_arena_array(&s->arena, s->output_nodes, sizeof *b->outputs);
     b->pieces = tn_arena_array(&s->arena, sequences, sizeof *b->pieces);
     b->done = tn_arena_array(&s->arena, sequences, sizeof *b->done);
@@ -118,13 +64,11 @@ static int32_t make_buffer(tn_session *s, tn_error *err) {
     return made ? TN_OK : no_memory(err);
 }
 
-/* Rows of a step: a model that sees sequences whole gets steps that hold its longest one, if nothing else is
- * asked. */
 static void choose_limits(tn_session *s, const tn_session_options *options) {
     const tn_match *m = s->match;
     uint32_t rows = options ? options->step_rows : 0, sequences = options ? options->sequences : 0;
     s->sequence_limit = sequences ? sequences : 1;
-    if (!rows) { rows = m->whole && m->context > DEFAULT_STEP_ROWS ? m->context : DEFAULT_STEP_ROWS; }
+    if (!rows) { rows = tn_groups_step_rows(m); }
     uint64_t most = (uint64_t)m->context * s->sequence_limit;
     s->step_rows = rows < most ? rows : (uint32_t)most;
     s->pages_per_sequence = tn_pages_for(m->context);
@@ -142,7 +86,7 @@ int32_t tn_session_create(tn_model *model, const tn_session_options *options, tn
     s->match = &model->match;
     atomic_init(&s->cancelled, 0);
     choose_limits(s, options);
-    int32_t code = form_groups(s, err);
+    int32_t code = tn_groups_form(s->match, &s->arena, &s->groups, err);
     if (code == TN_OK) { code = compile_plan(s, err); }
     if (code == TN_OK) { code = create_cache(s, err); }
     if (code == TN_OK) { code = make_buffer(s, err); }
@@ -160,7 +104,7 @@ void tn_session_destroy(tn_session *s) {
     while (s->sequences) { tn_seq_free(s->sequences); }
     if (s->plan) { m->backend->discard(m->backend_self, s->plan); }
     if (s->cache) { m->backend->cache_destroy(m->backend_self, s->cache); }
-    for (uint32_t g = 0; g < s->group_count; g++) { tn_pages_free(&s->pools[g]); }
+    for (uint32_t g = 0; s->pools && g < s->groups.count; g++) { tn_pages_free(&s->pools[g]); }
     free(s->buffer.gathered);
     tn_arena_release(&s->arena);
     free(s);
@@ -173,7 +117,7 @@ void tn_session_cancel(tn_session *session) {
 uint64_t tn_session_bytes(const tn_session *s) {
     const tn_match *m = s->match;
     uint64_t bytes = s->plan_memory.scratch;
-    for (uint32_t g = 0; g < s->group_count; g++) {
+    for (uint32_t g = 0; g < s->groups.count; g++) {
         bytes += s->pools[g].existing * m->backend->cache_page_bytes(m->backend_self, s->cache, g);
     }
     return bytes;
@@ -187,11 +131,11 @@ int32_t tn_seq_create(tn_session *session, tn_seq **out, tn_error *err) {
         TN_FAIL(err, TN_E_RANGE, "the session holds %" PRIu32 " sequences, as many as it was made for",
                 session->sequence_limit);
     }
-    size_t head = sizeof(tn_seq) + session->group_count * sizeof(tn_page_table);
+    size_t head = sizeof(tn_seq) + session->groups.count * sizeof(tn_page_table);
     size_t table = session->pages_per_sequence * sizeof(uint32_t);
-    tn_seq *seq = calloc(1, head + session->group_count * table);
+    tn_seq *seq = calloc(1, head + session->groups.count * table);
     if (!seq) { TN_FAIL(err, TN_E_MEMORY, "no memory for a sequence"); }
-    for (uint32_t g = 0; g < session->group_count; g++) {
+    for (uint32_t g = 0; g < session->groups.count; g++) {
         seq->tables[g].pages = (uint32_t *)((unsigned char *)seq + head + g * table);
     }
     seq->session = session;
@@ -206,7 +150,7 @@ int32_t tn_seq_create(tn_session *session, tn_seq **out, tn_error *err) {
 int32_t tn_seq_fork(tn_seq *sequence, tn_seq **out, tn_error *err) {
     tn_session *session = sequence->session;
     TN_TRY(tn_seq_create(session, out, err));
-    for (uint32_t g = 0; g < session->group_count; g++) {
+    for (uint32_t g = 0; g < session->groups.count; g++) {
         tn_pages_share(&session->pools[g], &(*out)->tables[g], &sequence->tables[g]);
     }
     (*out)->length = sequence->length;
@@ -215,7 +159,7 @@ int32_t tn_seq_fork(tn_seq *sequence, tn_seq **out, tn_error *err) {
 
 static void cut(tn_seq *seq, uint32_t length) {
     tn_session *session = seq->session;
-    for (uint32_t g = 0; g < session->group_count; g++) {
+    for (uint32_t g = 0; g < session->groups.count; g++) {
         tn_pages_cut(&session->pools[g], &seq->tables[g], length);
     }
     seq->length = length;

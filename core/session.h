@@ -6,6 +6,7 @@
 #ifndef TENON_SESSION_H
 #define TENON_SESSION_H
 
+#include "groups.h"
 #include "model_state.h"
 #include "pages.h"
 
@@ -44,10 +45,8 @@ struct tn_session {
     atomic_uint cancelled;
     void *plan, *cache;
     tn_memory plan_memory;
-    tn_cache_group *groups;
-    const tn_cache_group **group_list;
+    tn_groups groups;
     tn_page_pool *pools; /**< one a group */
-    uint32_t group_count;
     tn_step_buffer buffer;
     tn_seq *sequences; /**< a list */
 };

@@ -140,7 +140,7 @@ static int32_t take_pages(struct run *run, tn_error *err) {
         const tn_piece *piece = &s->buffer.pieces[i];
         tn_seq *seq = run->feeds[piece->feed].sequence;
         uint32_t from = seq->length + s->buffer.done[piece->feed];
-        for (uint32_t g = 0; g < s->group_count; g++) {
+        for (uint32_t g = 0; g < s->groups.count; g++) {
             TN_TRY(tn_pages_extend(&s->pools[g], &seq->tables[g], from, from + piece->rows, err));
         }
     }
@@ -159,11 +159,11 @@ static int32_t fill_entry(struct run *run, uint32_t i, tn_error *err) {
     tn_step_buffer *b = &s->buffer;
     const tn_piece *piece = &b->pieces[i];
     const tn_seq *seq = run->feeds[piece->feed].sequence;
-    const uint32_t **pages = b->pages + (size_t)i * s->group_count;
-    for (uint32_t g = 0; g < s->group_count; g++) { pages[g] = seq->tables[g].pages; }
+    const uint32_t **pages = b->pages + (size_t)i * s->groups.count;
+    for (uint32_t g = 0; g < s->groups.count; g++) { pages[g] = seq->tables[g].pages; }
     b->entries[i] = (tn_sequence){.held = seq->length + b->done[piece->feed],
                                   .count = piece->rows,
-                                  .group_count = s->group_count,
+                                  .group_count = s->groups.count,
                                   .pages = pages};
     b->entry_list[i] = &b->entries[i];
     return TN_VIEW(&s->match->view, &b->entries[i], tn_sequence, err);
@@ -256,7 +256,7 @@ static void settle(struct run *run, int32_t code) {
     for (uint32_t f = 0; f < run->feed_count; f++) {
         tn_seq *seq = run->feeds[f].sequence;
         if (code == TN_OK) { seq->length += run->feeds[f].count; }
-        for (uint32_t g = 0; g < s->group_count; g++) {
+        for (uint32_t g = 0; g < s->groups.count; g++) {
             tn_pages_cut(&s->pools[g], &seq->tables[g], seq->length);
         }
     }

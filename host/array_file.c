@@ -13,7 +13,7 @@
 
 struct array_file {
     FILE *out;
-    const char *path;
+    char *path; /* through links, so that they stay */
     char *part; /* the name it has until it is whole */
     uint64_t width;
 };
@@ -40,13 +40,25 @@ static void write_npy_header(FILE *out, uint64_t rows, uint64_t width) {
     fprintf(out, "%-*s\n", padded - 1, dict);
 }
 
+static void release(struct array_file *file) {
+    unfinished_file(NULL);
+    free(file->path);
+    free(file->part);
+    free(file);
+}
+
 int array_file_create(const char *path, uint64_t rows, uint64_t width, struct array_file **out) {
     bool npy = ends_with(path, ".npy");
     if (!npy && !ends_with(path, ".f32")) {
         return usage_error("logits", "-o %s: the name must end in .f32 or .npy", path);
     }
     struct array_file *file = calloc(1, sizeof *file);
-    if (!file || asprintf(&file->part, "%s.part-XXXXXX", path) < 0) {
+    if (file) {
+        file->path = realpath(path, NULL);
+        if (!file->path) { file->path = strdup(path); }
+    }
+    if (!file || !file->path || asprintf(&file->part, "%s.part-XXXXXX", file->path) < 0) {
+        if (file) { free(file->path); }
         free(file);
         errno = ENOMEM;
         return write_failed(path);
@@ -61,11 +73,10 @@ int array_file_create(const char *path, uint64_t rows, uint64_t width, struct ar
             close(fd);
             unlink(file->part);
         }
-        free(file->part);
-        free(file);
+        release(file);
         return status;
     }
-    file->path = path;
+    unfinished_file(file->part);
     file->width = width;
     if (npy) { write_npy_header(file->out, rows, width); }
     *out = file;
@@ -84,8 +95,7 @@ int array_file_finish(struct array_file *file) {
         unlink(file->part);
     }
     fclose(file->out);
-    free(file->part);
-    free(file);
+    release(file);
     return status;
 }
 
@@ -93,6 +103,5 @@ void array_file_abandon(struct array_file *file) {
     if (!file) { return; }
     unlink(file->part);
     fclose(file->out);
-    free(file->part);
-    free(file);
+    release(file);
 }

@@ -227,6 +227,9 @@ int cmd_bench(struct options *options) {
     if (strcmp(options->format, "md") != 0 && strcmp(options->format, "json") != 0) {
         return usage_error("bench", "-o %s: the form is md or json", options->format);
     }
+    if (options->prompt_count + options->gen_count == 0) {
+        return usage_error("bench", "-p 0 and -n 0 leave nothing to measure");
+    }
     int status = open_engine(options, &bench.engine);
     if (status == EXIT_DONE) { status = load_model(bench.engine, options, false, &bench.model); }
     if (status == EXIT_DONE) { status = measure(&bench); }

@@ -304,9 +304,9 @@ static int add_tokenization(struct info *info) {
     if (code == TN_OK) { code = tokenize_lines(codec, text, size, report, &err); }
     if (code == TN_OK) {
         json_object_update(info->report, report);
-    } else {
+    } else if (fit_status(info->fit) == EXIT_DONE) {
         status = report_error(&err);
-    }
+    } /* else the reasons of the refusal say it */
     json_decref(report);
     tn_codec_close(codec);
     free(text);

@@ -4,8 +4,10 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { CHUNK = 512 }; /* rows that are held at once */
 
@@ -20,6 +22,11 @@ struct logits {
     uint64_t id_count;
     uint32_t width;
 };
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
 
 static int parse_ids(const char *list, int32_t **out, uint64_t *count) {
     int32_t *ids = malloc((strlen(list) / 2 + 1) * sizeof *ids); /* an id takes a digit and a separator */
@@ -66,6 +73,16 @@ static int run_rows(struct logits *run, const int32_t *ids, uint32_t count, uint
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
+static void warn_of_nan(const struct logits *run, uint64_t first, uint64_t rows) {
+    for (uint64_t i = 0; i < rows * run->width && !run->options->quiet; i++) {
+        if (isnan(run->rows[i])) {
+            fprintf(stderr, "tenon: %s: the results at position %llu are not all numbers (NaN)\n",
+                    run->options->model, (unsigned long long)(first + i / run->width));
+            return;
+        }
+    }
+}
+
 static int write_rows(struct logits *run) {
     uint64_t step = run->options->step ? (uint64_t)run->options->step : run->id_count;
     int status = EXIT_DONE;
@@ -75,7 +92,10 @@ static int write_rows(struct logits *run) {
         piece = piece < left_in_step ? piece : left_in_step;
         piece = piece < left ? piece : left;
         status = run_rows(run, run->ids + at, (uint32_t)piece, run->file ? TN_WANT_ALL : TN_WANT_LAST);
-        if (status == EXIT_DONE && run->file) { status = array_file_write(run->file, run->rows, piece); }
+        if (status == EXIT_DONE && run->file) {
+            warn_of_nan(run, at, piece);
+            status = array_file_write(run->file, run->rows, piece);
+        }
         if (status == EXIT_DONE && at + piece == run->id_count && run->file) {
             memmove(run->rows, run->rows + (piece - 1) * run->width, run->width * sizeof *run->rows);
         }
@@ -84,15 +104,24 @@ static int write_rows(struct logits *run) {
     return status;
 }
 
+/* The id of the largest logit, ties to the lower one; -1: there is a NaN. */
 static int32_t largest(const float *row, uint32_t width) {
     uint32_t best = 0;
-    for (uint32_t i = 1; i < width; i++) { best = row[i] > row[best] ? i : best; }
+    for (uint32_t i = 0; i < width; i++) {
+        if (isnan(row[i])) { return -1; }
+        best = row[i] > row[best] ? i : best;
+    }
     return (int32_t)best;
 }
 
 static int print_greedy(struct logits *run) {
     for (int64_t n = 0; n < run->options->count; n++) {
         int32_t id = largest(run->rows, run->width);
+        if (id < 0) {
+            fprintf(stderr, "tenon: %s: the logits at position %u are not all numbers (NaN)\n",
+                    run->options->model, tn_seq_length(run->sequence) - 1);
+            return EXIT_FAILED;
+        }
         printf("%s%d", n ? " " : "", id);
         if (n + 1 < run->options->count) {
             int status = run_rows(run, &id, 1, TN_WANT_LAST);
@@ -143,6 +172,9 @@ int cmd_logits(struct options *options) {
     struct logits run = {.options = options};
     if (!options->out && !options->count) {
         return usage_error("logits", "nothing to do: give -o FILE, -n N or both");
+    }
+    if (options->out && same_file(options->out, options->model)) {
+        return usage_error("logits", "-o %s is the model itself", options->out);
     }
     tn_engine *engine = NULL;
     int status = open_engine(options, &engine);

@@ -20,6 +20,8 @@ int cmd_plugins(struct options *options);
 
 /* ---- shared.c: engine and messages ------------------------------------------------------------------- */
 
+/* Text that came from a file or a path: control characters would let it write over the terminal. */
+void print_clean(const char *text, FILE *out);
 /* Prints "tenon: ..." to standard error and returns the exit status that belongs to the error's code. */
 int report_error(const tn_error *err);
 /* An engine as the options ask for it; EXIT_DONE or the status, with the message printed. */
@@ -46,6 +48,9 @@ int finish_output(int status);
 void install_signals(void);
 void interrupt_session(tn_session *session); /* the session to cancel; NULL: none */
 bool interrupted(void);
+int interrupt_status(void); /* 130 after ^C */
+/* A file to remove if the program has to end at once; NULL: none. */
+void unfinished_file(const char *path);
 
 /* ---- report.c: JSON and text from one description ---------------------------------------------------- */
 

@@ -3,9 +3,19 @@
  */
 #include "commands.h"
 
+#include <fcntl.h>
 #include <string.h>
 
+/* Where a standard stream is closed the next file that is opened would take its place. What is put there
+ * fails to be read or written, as a closed stream does. */
+static void open_streams(void) {
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1) { (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); }
+    }
+}
+
 int main(int argc, char **argv) {
+    open_streams();
     install_signals();
     const char *name = argc > 1 ? argv[1] : "";
     if (!strcmp(name, "--version") || !strcmp(name, "-version") || !strcmp(name, "version")) {
@@ -40,5 +50,6 @@ int main(int argc, char **argv) {
         print_help(command, stdout);
         return finish_output(EXIT_DONE);
     }
-    return finish_output(command->run(&options));
+    status = finish_output(command->run(&options));
+    return status == EXIT_INTERRUPTED ? interrupt_status() : status;
 }

@@ -128,8 +128,12 @@ static int bad_number(const struct command *command, const struct row *row, cons
         return usage_error(command->name, "--%s: \"%s\" is no whole number from 0 to 2^64 - 1", row->name,
                            text);
     }
-    return usage_error(command->name, "--%s: \"%s\" is no %s from %.9g to %.9g", row->name, text,
-                       row->kind == REAL ? "number" : "whole number", row->low, row->high);
+    if (row->kind == INTEGER) {
+        return usage_error(command->name, "--%s: \"%s\" is no whole number from %.0f to %.0f", row->name,
+                           text, row->low, row->high);
+    }
+    return usage_error(command->name, "--%s: \"%s\" is no number from %g to %g", row->name, text, row->low,
+                       row->high);
 }
 
 static int set_number(const struct command *command, const struct row *row, const char *text, void *at) {
@@ -157,6 +161,9 @@ static int set_number(const struct command *command, const struct row *row, cons
 
 static int set_option(const struct command *command, const struct row *row, char *text, struct options *out) {
     void *at = (char *)out + row->offset;
+    if (text && !*text && row->kind == LIST) {
+        return usage_error(command->name, "--%s: the name is empty", row->name);
+    }
     switch (row->kind) {
     case FLAG: *(bool *)at = true; return EXIT_DONE;
     case TEXT: *(const char **)at = text; return EXIT_DONE;

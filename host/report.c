@@ -12,8 +12,7 @@ enum { LABEL_WIDTH = 22, MAX_COLUMNS = 12 };
 
 /* ---- values as text ---------------------------------------------------------------------------------- */
 
-/* Text that came from a file: control characters would let it write over the terminal. */
-static void print_clean(const char *text, FILE *out) {
+void print_clean(const char *text, FILE *out) {
     for (; *text; text++) { fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out); }
 }
 

@@ -9,14 +9,19 @@
 #include <time.h>
 
 int report_error(const tn_error *err) {
-    fprintf(stderr, "tenon: %s\n", *err->text ? err->text : tn_code_text(err->code));
+    fputs("tenon: ", stderr);
+    print_clean(*err->text ? err->text : tn_code_text(err->code), stderr);
+    fputc('\n', stderr);
     return tn_code_status(err->code);
 }
 
 static void on_log(void *context, int32_t level, const char *text) {
     const struct options *options = context;
     int32_t least = options->verbose ? TN_LOG_DEBUG : options->quiet ? TN_LOG_ERROR : TN_LOG_WARN;
-    if (level >= least) { fprintf(stderr, "tenon: %s\n", text); }
+    if (level < least) { return; }
+    fputs("tenon: ", stderr);
+    print_clean(text, stderr);
+    fputc('\n', stderr);
 }
 
 int open_engine(const struct options *options, tn_engine **out) {
@@ -28,7 +33,12 @@ int open_engine(const struct options *options, tn_engine **out) {
         .log_context = (void *)options,
     };
     tn_error err = TN_ERROR_INIT;
-    return tn_engine_create(&wanted, out, &err) == TN_OK ? EXIT_DONE : report_error(&err);
+    if (tn_engine_create(&wanted, out, &err) != TN_OK) { return report_error(&err); }
+    if (options->cache && tn_engine_type_number(*out, options->cache) < 0) {
+        fprintf(stderr, "tenon: --kv %s: no tensor type is called that (f16 and f32 are)\n", options->cache);
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
 }
 
 static uint32_t on_progress(void *context, uint64_t done, uint64_t total) {
@@ -50,7 +60,9 @@ void print_reasons(const tn_fit *fit, FILE *out) {
         char text[4096];
         const tn_fit_reason *reason = tn_fit_reason_at(fit, i);
         tn_fit_reason_text(reason, text, sizeof text);
-        fprintf(out, "  %s: %s\n", tn_code_text(reason->code), text);
+        fprintf(out, "  %s: ", tn_code_text(reason->code));
+        print_clean(text, out);
+        fputc('\n', out);
     }
 }
 
@@ -89,9 +101,15 @@ int fit_status(const tn_fit *fit) {
     return tn_code_status(tn_fit_code(fit));
 }
 
+enum { TEXT_MOST = 1 << 30 };
+
 static int grow(char **text, size_t *capacity, const char *name) {
     size_t wanted = *capacity ? 2 * *capacity : 65536;
-    char *more = wanted > *capacity ? realloc(*text, wanted) : NULL;
+    if (wanted > TEXT_MOST) {
+        fprintf(stderr, "tenon: %s: a text of more than %d bytes\n", name, TEXT_MOST / 2);
+        return EXIT_USAGE;
+    }
+    char *more = realloc(*text, wanted);
     if (!more) {
         fprintf(stderr, "tenon: %s: not enough memory for %zu bytes\n", name, wanted);
         return EXIT_FAILED;

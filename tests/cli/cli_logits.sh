@@ -24,5 +24,29 @@ expect 2 "$tenon" logits -m "$models/llama.gguf" --ids "" -n 1; errs "empty"
 expect 2 "$tenon" logits -m "$models/llama.gguf" --ids "1 2 3" -n 1 -c 2; errs "context"
 expect 1 "$tenon" logits -m "$models/llama.gguf" --ids 1 -o "$work/nowhere/x.f32"; errs "nowhere"
 expect 0 "$tenon" logits -m "$models/llama.gguf" -p "hello" -n 2
+
+# Not over the model itself; through links; nothing left behind by signals and limits; NaN is said.
+cp "$models/llama.gguf" "$work/m.f32"
+expect 2 "$tenon" logits -m "$work/m.f32" --ids 1 -o "$work/m.f32"; errs "the model itself"
+expect 0 cmp "$work/m.f32" "$models/llama.gguf"
+: >"$work/real.f32" && ln -s real.f32 "$work/link.f32"
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids 1 -o "$work/link.f32"
+expect 0 test -L "$work/link.f32" -a -s "$work/real.f32"
+long=$(seq -s' ' 1 250)
+expect 1 bash -c "ulimit -f 10; exec '$tenon' logits -m '$models/llama.gguf' --ids '$long' -o '$work/limit.f32'"
+errs "limit.f32"
+ids=$(printf '7 %.0s' $(seq 6000))
+"$tenon" logits -m "$models/llama.gguf" --ids "$ids" --step 1 -c 6000 -t 1 -o "$work/term.f32" >"$work/out" 2>"$work/err" &
+child=$!; command="logits, then SIGTERM"
+for _ in $(seq 100); do ls "$work"/term.f32.part* >/dev/null 2>&1 && break; sleep 0.02; done
+kill -TERM $child; wait $child; status=$?; checks=$((checks + 1))
+[ "$status" = 143 ] || fail "status $status after SIGTERM, expected 143"
+python3 - "$models/llama.gguf" "$work/nan.gguf" <<'P'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[-4096:] = b"\xff" * 4096  # the end of the last tensor: float NaNs
+open(sys.argv[2], "wb").write(data)
+P
+expect 1 "$tenon" logits -m "$work/nan.gguf" --ids "1 2 3" -n 4 -o "$work/nan.f32"; errs "NaN"; errs "nan.gguf"
 same "files left over" "" "$(find "$work" -name '*.part*')"
 finish

@@ -37,11 +37,16 @@ expect 2 "$tenon" logits -m "$m" --ids 1 -o "$work/x.txt"; errs ".npy"
 expect 2 "$tenon" logits -m "$m" -n 3; errs "--ids"
 expect 2 "$tenon" logits -m "$m" --ids 1; errs "-o"
 expect 3 "$tenon" run -m "$m" -p x --backend nobody; errs "nobody"
-expect 3 "$tenon" run -m "$m" -p x --kv q17_x; errs "q17_x"
+expect 2 "$tenon" run -m "$m" -p x --kv q17_x; errs "q17_x"; errs "--kv"
 expect 0 "$tenon" run -m "$m" -p x -n 1 -temp 0 -kv F32 -t 1
 expect 0 "$tenon" run -m "$m" -p x -n 1 --temp 0 --kv f16 -t1
 expect 1 "$tenon" fit -m "$m" --plugin-dir "$work/nowhere"; errs "$work/nowhere"
-command="TENON_ISA=sse9 tenon fit"
+expect 3 "$tenon" fit -m "$m" --kv q8_0; says "Q8_0"; expect 3 "$tenon" plan -m "$m" --kv q8_0
+expect 2 "$tenon" fit -m "$m" --plugin-dir ""; errs "empty"
+expect 2 "$tenon" fit -m "$m" -c 2147483648; errs "2147483647"
+expect 2 "$tenon" bench -m "$m" -p 0 -n 0; errs "nothing to measure"
+expect 0 bash -c "'$tenon' run -m '$m' -n 1 -p x -t 1 <&-"
+printf x >"$work/in"; expect 1 bash -c "'$tenon' run -m '$m' -n 1 -p x -t 1 >&-"
 expect 2 env TENON_ISA=sse9 "$tenon" fit -m "$m"; errs "sse9"
 expect 0 env TENON_ISA=portable "$tenon" fit -m "$m"
 expect 0 "$tenon" --man; says ".TH TENON 1"; says "EXIT STATUS"

@@ -5,8 +5,7 @@
  *     x  = token_embd[id]
  *     per layer:  x += Wo attend(rope(q), rope(k), v)            h = rms(x); q, k, v = linears of h
  *                 x += Wd (silu(Wg h) * (Wu h))                  h = rms(x)
- *     logits = output rms(x)                                     output = token_embd where it is absent
- * (tied)
+ *     logits = output rms(x)                                     tied: token_embd where output is absent
  *
  * Grouped-query attention, rotation in adjacent pairs. A bias is added wherever its tensor is present, and
  * attn_qkv is read in place of its three parts. A key attention.sliding_window changes nothing here.
@@ -76,7 +75,7 @@ static void read_layers(tn_params *params, llama *c) {
     c->feed_forward = tn_param_layers(params, "feed_forward_length", 1, TN_WIDTH_MAX, c->layer_count);
     uint32_t heads = tn_layer_number(&c->heads, 0);
     c->key_dim = head_size(params, "attention.key_length", c->width, heads);
-    c->value_dim = head_size(params, "attention.value_length", c->width, heads);
+    c->value_dim = c->key_dim ? head_size(params, "attention.value_length", c->width, heads) : 0;
     for (uint32_t i = 0; i < c->layer_count && check_heads(params, c, i); i++) {}
 }
 

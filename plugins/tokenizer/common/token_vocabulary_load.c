@@ -86,10 +86,10 @@ static void read_kinds(tn_vocabulary *v, const tn_meta *meta, tn_faults *faults)
         return;
     }
     for (uint32_t i = 0; i < v->facts.size; i++) {
-        int64_t kind;
+        int64_t kind = 0;
         if (!tn_kv_int(&kv, i, &kind) || kind < TN_TOKEN_NORMAL || kind > TN_TOKEN_BYTE) {
-            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY("token_type"), "types 1 to 6", "another at entry %u",
-                     i);
+            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY("token_type"), "types 1 to 6", "%lld at entry %u",
+                     (long long)kind, i);
             return;
         }
         v->kinds[i] = (unsigned char)kind;

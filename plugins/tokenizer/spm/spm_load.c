@@ -121,7 +121,7 @@ static void read_scores(tn_spm *spm, const tn_meta *meta, tn_faults *faults) {
     for (uint32_t i = 0; i < size; i++) {
         spm->ranks[i] = read_rank(&kv, i);
         if (spm->ranks[i] == TN_WORD_NONE) {
-            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_SCORES, "numbers", "none at entry %u", i);
+            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_SCORES, "finite numbers", "another at entry %u", i);
             return;
         }
     }
