@@ -1,7 +1,7 @@
 # packages.sh: sourced by try.sh and check.sh. Debian packages: install_packages NAME...
 build_packages="build-essential cmake ninja-build pkg-config libinih-dev libmbedtls-dev libjansson-dev libutf8proc-dev"
 model_packages="python3-venv python3-pip ca-certificates"
-test_packages="libcriterion-dev clang clang-format libclang-rt-14-dev ccache valgrind abigail-tools binutils python3 man-db"
+test_packages="libcriterion-dev clang clang-format libclang-rt-14-dev ccache valgrind abigail-tools binutils python3 python3-numpy man-db"
 
 # Installs what is missing, as root or through sudo; without either it says what to install, and ends.
 install_packages() {

@@ -1,8 +1,11 @@
 #!/bin/sh
 # run_fuzzers.sh BUILD SECONDS: each libFuzzer program of a build for some seconds, from its corpus. Exits 1 at a finding.
 set -eu
-build=$1
+build=$(realpath "$1")
 seconds=$2
+TENON_TEST_BUILD=$build
+TENON_TEST_DATA=$(realpath "$(dirname "$0")/../data")
+export TENON_TEST_BUILD TENON_TEST_DATA
 for fuzzer in "$build"/tests/fuzz/*_fuzz; do
     name=$(basename "$fuzzer" _fuzz)
     corpus=$(cat "$fuzzer.corpus")

@@ -40,13 +40,6 @@ static inline uint64_t tn_find_bad_half(const void *blocks, uint64_t count, uint
     return i;
 }
 
-/** The weights of `count` columns in the error of a block: their importance, or 1 where none has any. */
-static inline void tn_block_weights(const float *importance, uint32_t count, float *weights) {
-    float most = 0;
-    for (uint32_t i = 0; importance && i < count; i++) { most = fmaxf(most, importance[i]); }
-    for (uint32_t i = 0; i < count; i++) { weights[i] = most > 0 ? importance[i] / most : 1; }
-}
-
 /** The number of largest magnitude, with its sign. */
 static inline float tn_largest(const float *x, uint32_t count) {
     float largest = 0;
@@ -54,6 +47,38 @@ static inline float tn_largest(const float *x, uint32_t count) {
         if (fabsf(x[i]) > fabsf(largest)) { largest = x[i]; }
     }
     return largest;
+}
+
+/** What `check` answers, if the first bad block of `count` is `first`. */
+static inline int32_t tn_check_result(uint64_t first, uint64_t count, uint64_t *bad) {
+    if (first == count) { return TN_OK; }
+    *bad = first;
+    return TN_E_FILE_DAMAGED;
+}
+
+/** Encodes one block; 0: it needs a scale beyond binary16. `importance`: the block's columns, or NULL. */
+typedef int tn_block_encode(const float *x, const float *importance, uint8_t *block);
+
+/** Rows to blocks, as `encode` of tenon/format.h. */
+TN_INLINE int32_t tn_encode_blocks(const float *x, uint64_t rows, uint64_t cols, const float *importance,
+                                   void *blocks, tn_error *err, tn_shape shape, tn_block_encode *encode) {
+    uint8_t *block = blocks;
+    TN_TRY(tn_encode_check(x, rows, cols, importance, err));
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t c = 0; c < cols; c += shape.block, x += shape.block, block += shape.bytes) {
+            if (!encode(x, importance ? importance + c : NULL, block)) {
+                return tn_encode_overflow(r, c, tn_largest(x, shape.block), err);
+            }
+        }
+    }
+    return TN_OK;
+}
+
+/** The weights of `count` columns in the error of a block: their importance, or 1 where none has any. */
+static inline void tn_block_weights(const float *importance, uint32_t count, float *weights) {
+    float most = 0;
+    for (uint32_t i = 0; importance && i < count; i++) { most = fmaxf(most, importance[i]); }
+    for (uint32_t i = 0; i < count; i++) { weights[i] = most > 0 ? importance[i] / most : 1; }
 }
 
 /** 1 / scale, or 0 where that is not finite: then all codes are 0. */

@@ -34,24 +34,12 @@ static int encode_block(const float *x, const float *importance, uint8_t *block)
 static int32_t encode(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,
                       void *blocks, tn_error *err) {
     (void)self;
-    uint8_t *block = blocks;
-    TN_TRY(tn_encode_check(x, rows, cols, importance, err));
-    for (uint64_t r = 0; r < rows; r++) {
-        for (uint64_t c = 0; c < cols; c += 32, x += 32, block += 18) {
-            if (!encode_block(x, importance ? importance + c : NULL, block)) {
-                return tn_encode_overflow(r, c, tn_largest(x, 32), err);
-            }
-        }
-    }
-    return TN_OK;
+    return tn_encode_blocks(x, rows, cols, importance, blocks, err, Q4_0_SHAPE, encode_block);
 }
 
 static int32_t check(void *self, const void *blocks, uint64_t block_count, uint64_t *bad) {
     (void)self;
-    uint64_t first = tn_find_bad_half(blocks, block_count, 18, 0);
-    if (first == block_count) { return TN_OK; }
-    *bad = first;
-    return TN_E_FILE_DAMAGED;
+    return tn_check_result(tn_find_bad_half(blocks, block_count, 18, 0), block_count, bad);
 }
 
 static const tn_format_kernel *const kernels[] = {
