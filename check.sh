@@ -3,6 +3,7 @@
 # fuzzers and the fetching of the real model.
 set -eu
 cd "$(dirname "$0")"
+umask 022 # a plugin folder that a group may write is not trusted
 . ./packages.sh
 fast=${1:-}
 

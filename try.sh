@@ -2,6 +2,7 @@
 # try.sh [QUESTION]: sets everything up on a fresh Debian 12, fetches a small real model, and asks it a question.
 set -eu
 cd "$(dirname "$0")"
+umask 022 # a plugin folder that a group may write is not trusted
 . ./packages.sh
 question=${1:-Why is the sky blue? Answer in two sentences.}
 

@@ -221,6 +221,24 @@ static int32_t choose_cache(tn_fit *fit, tn_error *err) {
     return TN_OK;
 }
 
+/* An architecture's manifest may list the ops of its graphs; then it must list all of them. */
+static void check_ops(tn_fit *fit) {
+    const tn_plugin_info *info = tn_entry_info(fit->match.arch_entry);
+    for (uint32_t i = 0; i < fit->node_count; i++) {
+        const char *op = fit->nodes[i].op;
+        int listing = 0, listed = 0;
+        for (uint32_t c = 0; c < info->claim_count; c++) {
+            if (strcmp(info->claims[c].key, "op") != 0) { continue; }
+            listing = 1;
+            listed |= strcmp(info->claims[c].value, op) == 0;
+        }
+        if (!listing || listed || fit->match.graph->nodes[i]->op == TN_OP_custom) { continue; }
+        tn_reasons_add(&fit->reasons, TN_E_PLUGIN_MANIFEST, info->id, op, "only ops that its manifest lists",
+                       NULL);
+        return;
+    }
+}
+
 /* Each node can be run, but can all of them together, with this cache? The backend plans without taking
  * memory. */
 static void ask_for_plan(tn_fit *fit) {
@@ -245,6 +263,7 @@ int32_t tn_fit_plan(tn_fit *fit, tn_error *err) {
     if (!fit->match.graph) { return TN_OK; }
     if (fit->match.backend) { check_view(fit); }
     TN_TRY(plan_nodes(fit, err));
+    check_ops(fit);
     if (fit->match.graph->slot_count) { TN_TRY(choose_cache(fit, err)); }
     if (fit->reasons.total == 0) { ask_for_plan(fit); }
     return TN_OK;

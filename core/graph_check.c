@@ -231,6 +231,7 @@ static int32_t check_attend(const struct check *c, const tn_attend *a) {
     TN_TRY(need_flag(c, "causal", a->causal));
     TN_TRY(need_flag(c, "cached", a->cached));
     TN_TRY(need_finite(c, "scale", a->scale));
+    if (a->scale == 0) { WRONG(c, "scale is 0: it has no default"); }
     TN_TRY(need_not_negative(c, "softcap", a->softcap));
     TN_TRY(need_vector(c, 0, "sinks", a->heads));
     return gives(c, TN_ROWS_T, (uint64_t)a->heads * a->value_dim);

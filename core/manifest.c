@@ -234,6 +234,16 @@ static int32_t set_name(parser *p, const char *value, tn_error *err) {
 #define ALL_KINDS (CODE_KINDS | KIND(NOTES))
 enum { CLAIM = 1 };
 
+static int32_t check_op(parser *p, const char *value, tn_error *err) {
+    (void)p;
+#define IS_OP(name, number, type)                                                                            \
+    if (strcmp(value, #name) == 0) { return TN_OK; }
+    TN_OPS(IS_OP)
+#undef IS_OP
+    if (strchr(value, '/')) { return TN_OK; } /* the id of a custom op */
+    TN_FAIL(err, TN_E_PLUGIN_MANIFEST, "op = %s: there is no such op", value);
+}
+
 /* Which kinds may have a key, must have it, may repeat it; whether it is a claim; and what reads it. */
 static const struct rule {
     const char *section, *name;
@@ -255,7 +265,7 @@ static const struct rule {
     {"claims", "block", KIND(FORMAT), KIND(FORMAT), 0, CLAIM, set_block},
     {"claims", "bytes", KIND(FORMAT), KIND(FORMAT), 0, CLAIM, set_bytes},
     {"claims", "architecture", KIND(ARCH), KIND(ARCH), ALL_KINDS, CLAIM, NULL},
-    {"claims", "op", KIND(ARCH) | KIND(BACKEND), 0, ALL_KINDS, CLAIM, NULL},
+    {"claims", "op", KIND(ARCH) | KIND(BACKEND), 0, ALL_KINDS, CLAIM, check_op},
     {"claims", "model", KIND(TOKENIZER), KIND(TOKENIZER), ALL_KINDS, CLAIM, NULL},
     {"claims", "pre", KIND(TOKENIZER), 0, ALL_KINDS, CLAIM, NULL},
     {"claims", "backend", KIND(BACKEND) | KIND(KERNEL), KIND(BACKEND) | KIND(KERNEL), 0, CLAIM, NULL},
@@ -267,6 +277,10 @@ _Static_assert(RULE_COUNT <= sizeof((parser *)0)->seen / sizeof(uint32_t), "pars
 static int32_t add_claim(parser *p, const char *key, const char *value, tn_error *err) {
     tn_manifest *m = p->out;
     TN_TRY(few(m->claim_count, "claims", err));
+    if (strpbrk(value, " \t,")) {
+        TN_FAIL(err, TN_E_PLUGIN_MANIFEST, "%s = %s: one name a line, the key is repeated for more", key,
+                value);
+    }
     for (uint32_t i = 0; i < m->claim_count; i++) {
         if (strcmp(m->claims[i].key, key) == 0 && strcmp(m->claims[i].value, value) == 0) {
             TN_FAIL(err, TN_E_PLUGIN_MANIFEST, "%s = %s: said twice", key, value);

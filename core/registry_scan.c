@@ -114,7 +114,10 @@ static int32_t add_manifest(tn_engine *engine, uint32_t place, const char *name,
     }
     entry->manifest = tn_manifest_empty;
     if (read_manifest(entry, folder, name, &why) == TN_E_MEMORY) { TN_FAIL(err, why.code, "%s", why.text); }
-    if (why.code) { tn_engine_log(engine, TN_LOG_DEBUG, "%s", why.text); }
+    if (why.code) {
+        int32_t level = why.code == TN_E_PLUGIN_ISA ? TN_LOG_DEBUG : TN_LOG_WARN;
+        tn_engine_log(engine, level, "%s", why.text);
+    }
     return publish(entry, &why, err);
 }
 

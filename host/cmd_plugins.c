@@ -67,9 +67,12 @@ static void print_list(const tn_engine *engine, FILE *out) {
     fprintf(out, "%-22s %-9s %-5s %-16s %-12s %s\n", "id", "version", "abi", "sha256", "from", "claims");
     for (uint32_t i = 0; i < tn_engine_plugin_count(engine); i++) {
         const tn_plugin_info *plugin = tn_engine_plugin(engine, i);
-        fprintf(out, "%-22s %-9s %u.%-3u %-16.16s %-12s ", *plugin->id ? plugin->id : "?", plugin->version,
-                plugin->abi_major, plugin->abi_min_minor, *plugin->sha256 ? plugin->sha256 : "-",
-                plugin->origin);
+        char abi[24] = "-"; /* of notes, which have no library */
+        if (plugin->abi_major) {
+            snprintf(abi, sizeof abi, "%u.%u", plugin->abi_major, plugin->abi_min_minor);
+        }
+        fprintf(out, "%-22s %-9s %-5s %-16.16s %-12s ", *plugin->id ? plugin->id : "?", plugin->version, abi,
+                *plugin->sha256 ? plugin->sha256 : "-", plugin->origin);
         print_names(plugin, out);
         if (plugin->fault != TN_OK) { fprintf(out, " NOT USABLE: %s", plugin->fault_text); }
         fputc('\n', out);

@@ -113,7 +113,8 @@ void print_manual(FILE *out) {
     fprintf(out, ".TH TENON 1 \"\" \"tenon %s\" \"Tenon\"\n.SH NAME\ntenon \\- %s\n", tn_version(), intro);
     fputs(".SH SYNOPSIS\n", out);
     for (size_t i = 0; i < command_count; i++) {
-        fprintf(out, ".B tenon %s\n%s [options]\n.br\n", commands[i].name, commands[i].operands);
+        fprintf(out, "\\fBtenon %s\\fR %s%s[options]\n.br\n", commands[i].name, commands[i].operands,
+                *commands[i].operands ? " " : "");
     }
     print_section(
         out, "DESCRIPTION",

@@ -32,7 +32,7 @@ typedef struct tn_engine_options {
 /**
  * Reads the manifests of all plugin folders; opens no plugin. A folder or plugin that is not to be trusted,
  * or whose manifest is wrong, is kept with its fault (tn_plugin_info) and never opened. Fails for a wrong
- * TENON_ISA (TN_E_INPUT), a --plugin-dir that is not there, memory.
+ * TENON_ISA (TN_E_INPUT), one of plugin_dirs that is not there, memory. `options` may be NULL: all zero.
  */
 int32_t tn_engine_create(const tn_engine_options *options, tn_engine **out, tn_error *err);
 /** After every model is closed. NULL is fine. */

@@ -120,9 +120,12 @@ typedef struct tn_rope {
 } tn_rope;
 
 /** inputs {q, k, v}, weights {[sinks]}: stores k and v of this step in cache slot `slot` (if cached), then
- * for each row and head h, with key head g = h / (heads / kv_heads): s_j = scale * q.k_j; if softcap: s_j =
- * softcap * tanh(s_j / softcap); hidden j left out y = sum_j exp(s_j) v_j / (sum_j exp(s_j) + exp(sink_h) if
- * sinks) j is hidden unless it is of the same sequence and (if causal) j <= i and (if window) i - j < window.
+ * for each row i and head h, with key head g = h / (heads / kv_heads), over the keys j that are not hidden:
+ *
+ *     s_j = scale * q.k_j                             if softcap: softcap * tanh(that / softcap)
+ *     y   = sum_j exp(s_j) v_j / sum_j exp(s_j)       if sinks: with exp(sink_h) in the sum below the line
+ *
+ * j is hidden unless it is of the same sequence and (if causal) j <= i and (if window) i - j < window.
  * Result: T by heads * value_dim. */
 typedef struct tn_attend {
     uint32_t struct_size;

@@ -4,10 +4,9 @@
  * A `rope` node carries its frequencies as float64 numbers, so that no backend knows a scaling law. For pair
  * p of `rotated` dimensions (p = 0 .. rotated / 2 - 1), with f_p = base^(-2p / rotated) and a factor s:
  *
- *     none    f_p                                     "RoFormer", https://arxiv.org/abs/2104.09864
- *     linear  f_p / s                                 position interpolation,
- * https://arxiv.org/abs/2306.15595 yarn    f_p (1 - r_p) + (f_p / s) r_p           "YaRN",
- * https://arxiv.org/abs/2309.00071
+ *     none    f_p                              RoFormer, https://arxiv.org/abs/2104.09864
+ *     linear  f_p / s                          position interpolation, https://arxiv.org/abs/2306.15595
+ *     yarn    f_p (1 - r_p) + (f_p / s) r_p    YaRN, https://arxiv.org/abs/2309.00071
  *
  * where the ramp r_p goes from 0 (pairs that turn often keep their frequency) to 1 (pairs that hardly turn
  * are interpolated). Factors that a file brings as a tensor (rope_freqs.weight) are an operand of the node.

@@ -139,7 +139,7 @@ static void test_keys(void) {
             "[plugin] has the key library, which a plugin of kind notes does not");
     refused("nothing", "", "m.ini: [plugin] lacks the key kind");
     refused("no claims", HEAD, "m.ini: [claims] lacks the key type");
-    refused("no architecture", ARCH "[claims]\nop = x\n", "m.ini: [claims] lacks the key architecture");
+    refused("no architecture", ARCH "[claims]\nop = add\n", "m.ini: [claims] lacks the key architecture");
     refused("kernels of nothing", KERNEL "[claims]\nbackend = cpu\n",
             "m.ini: [claims] lacks a key type or custom");
 }
