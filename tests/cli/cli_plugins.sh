@@ -24,6 +24,15 @@ sed -e 's/format\.q4_1/format.mine/; s/^type = .*/type = 250/; s/Q4_1/MINE/' "$T
 printf 'no library' >"$work/plugins/format.mine.so"
 expect 0 "$tenon" plugins list --plugin-dir "$work/plugins"; says "format.mine"; says "MINE"
 expect 3 "$tenon" plugins check "$work/plugins/format.mine.so"; says "FAIL"
+
+# A manifest that lists ops is held to them; one that is wrong is warned of.
+mkdir "$work/ops"
+cp "$TENON_TEST_BUILD/lib/tenon/plugins/arch.llama.so" "$work/ops"
+grep -v '^op = glu' "$TENON_TEST_BUILD/lib/tenon/plugins/arch.llama.ini" >"$work/ops/arch.llama.ini"
+expect 3 "$tenon" fit -m "$models/llama.gguf" --plugin-dir "$work/ops"; says "plugin.manifest"; says "glu"
+echo 'misspelt = 1' >>"$work/ops/arch.llama.ini"
+expect 0 "$tenon" fit -m "$models/llama.gguf" --plugin-dir "$work/ops"; errs "misspelt"
+
 chmod go+w "$work/plugins"
 expect 0 "$tenon" plugins list --plugin-dir "$work/plugins"; says "writ"
 finish

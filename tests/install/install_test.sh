@@ -64,9 +64,7 @@ int main(void) {
     return 0;
 }
 END
-# The file says where it was configured to go; this installation lies elsewhere.
-flags=$(PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" pkg-config --define-variable=includedir="$prefix/include" \
-    --define-variable=libdir="$prefix/$libdir" --cflags --libs tenon)
+flags=$(PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" pkg-config --cflags --libs tenon)
 # shellcheck disable=SC2086
 "$compiler" -Wall -Werror "$work/program.c" -o "$work/program" $flags || fail "compiling a program"
 LD_LIBRARY_PATH="$prefix/$libdir" "$work/program" >"$work/out" || { cat "$work/out"; fail "running a program"; }

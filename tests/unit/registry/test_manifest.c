@@ -140,6 +140,10 @@ static void test_keys(void) {
     refused("nothing", "", "m.ini: [plugin] lacks the key kind");
     refused("no claims", HEAD, "m.ini: [claims] lacks the key type");
     refused("no architecture", ARCH "[claims]\nop = add\n", "m.ini: [claims] lacks the key architecture");
+    refused("two names in a line", ARCH "[claims]\narchitecture = a, b\n",
+            "architecture = a, b: one name a line");
+    refused("two words", ARCH "[claims]\narchitecture = a b\n", "architecture = a b: one name a line");
+    refused("no such op", ARCH "[claims]\narchitecture = a\nop = embde\n", "op = embde: there is no such op");
     refused("kernels of nothing", KERNEL "[claims]\nbackend = cpu\n",
             "m.ini: [claims] lacks a key type or custom");
 }
