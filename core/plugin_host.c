@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 const uint32_t tn_host_sizes[TN_STRUCT_COUNT] = {TN_STRUCTS(TN_STRUCT_SIZEOF)};
 
@@ -12,12 +13,18 @@ static const tn_plugin_host *whole(const tn_host *host) {
     return (const tn_plugin_host *)host;
 }
 
+/* Large memory comes in huge pages where the system gives them for the asking: a fault for each 4 KiB page of a
+ * vocabulary's tables took a third of the time of loading it. */
 static void *host_alloc(const tn_host *host, uint64_t size, uint64_t align) {
+    enum { HUGE_PAGE = 2 << 20 };
     void *memory = NULL;
     (void)host;
     if (align == 0 || align & (align - 1) || size > PTRDIFF_MAX || align > PTRDIFF_MAX) { return NULL; }
     if (align < sizeof(void *)) { align = sizeof(void *); }
-    return posix_memalign(&memory, align, size ? size : 1) == 0 ? memory : NULL;
+    if (size >= HUGE_PAGE && align < HUGE_PAGE) { align = HUGE_PAGE; }
+    if (posix_memalign(&memory, align, size ? size : 1) != 0) { return NULL; }
+    if (size >= HUGE_PAGE) { madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); } /* a wish */
+    return memory;
 }
 
 static void host_free(const tn_host *host, void *memory) {

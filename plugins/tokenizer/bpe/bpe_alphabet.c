@@ -19,6 +19,11 @@ uint64_t tn_alphabet_bytes(const char *text, uint64_t size, unsigned char *out) 
     uint64_t count = 0;
     uint32_t step, characters;
     for (uint64_t at = 0; at < size; at += step) {
+        if (from[at] >= 33 && from[at] <= 126) { /* nearly all */
+            out[count++] = from[at];
+            step = 1;
+            continue;
+        }
         step = tn_utf8_size(from + at, size - at);
         int byte = step ? byte_of(tn_utf8_read(from + at, &characters)) : -1;
         if (byte < 0) {

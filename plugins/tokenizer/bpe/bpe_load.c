@@ -78,22 +78,34 @@ static void put_merge(tn_bpe *bpe, const tn_merge_slot *merge) {
     if (!slot->left_1) { *slot = *merge; } /* of equal ones the first counts */
 }
 
-static void read_merge(loader *l, tn_text text, uint32_t rank) {
+/* One merge as bytes, its product's: left and right part one behind the other. */
+typedef struct pair {
+    const unsigned char *bytes;
+    uint32_t left, right; /* sizes */
+} pair;
+
+/* Writes a merge's bytes to `out`, which has room for the text; 0: it is none. */
+static int read_pair(loader *l, tn_text text, uint64_t rank, unsigned char *out, pair *made) {
     tn_text left, right;
     if (!split_merge(text, &left, &right)) {
         tn_fault(l->faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "two texts with a space between them",
-                 "\"%.*s\" at entry %u", (int)(text.size < 40 ? text.size : 40), text.data, rank);
-        return;
+                 "\"%.*s\" at entry %llu", (int)(text.size < 40 ? text.size : 40), text.data,
+                 (unsigned long long)rank);
+        return 0;
     }
-    unsigned char *bytes = tn_scratch_get(&l->scratch, text.size, 1);
-    if (!bytes) {
-        tn_fault_memory(l->faults);
-        return;
-    }
-    uint32_t left_size = (uint32_t)tn_alphabet_bytes(left.data, left.size, bytes);
-    uint32_t right_size = (uint32_t)tn_alphabet_bytes(right.data, right.size, bytes + left_size);
-    uint32_t a = symbol_of(l, bytes, left_size), b = symbol_of(l, bytes + left_size, right_size);
-    uint32_t product = symbol_of(l, bytes, left_size + right_size);
+    made->bytes = out;
+    made->left = (uint32_t)tn_alphabet_bytes(left.data, left.size, out);
+    made->right = (uint32_t)tn_alphabet_bytes(right.data, right.size, out + made->left);
+    const tn_words *words = &l->bpe->vocabulary.words;
+    tn_words_prefetch(words, made->bytes, made->left);
+    tn_words_prefetch(words, made->bytes + made->left, made->right);
+    tn_words_prefetch(words, made->bytes, made->left + made->right);
+    return 1;
+}
+
+static void take_pair(loader *l, const pair *p, uint32_t rank) {
+    uint32_t a = symbol_of(l, p->bytes, p->left), b = symbol_of(l, p->bytes + p->left, p->right);
+    uint32_t product = symbol_of(l, p->bytes, p->left + p->right);
     if (a == TN_WORD_NONE || b == TN_WORD_NONE || product == TN_WORD_NONE) {
         tn_fault_memory(l->faults);
         return;
@@ -102,6 +114,28 @@ static void read_merge(loader *l, tn_text text, uint32_t rank) {
     put_merge(l->bpe, waiting);
     *waiting = (tn_merge_slot){a + 1, b, rank, product};
     __builtin_prefetch(&l->bpe->merges[tn_bpe_merge_place(l->bpe, a, b)], 1);
+}
+
+/* The next `count` merges, at most WAITING: all of them as bytes, whose look-ups then wait for memory together. */
+static void read_batch(loader *l, const unsigned char **at, uint64_t rank, uint64_t count) {
+    pair pairs[WAITING];
+    tn_text texts[WAITING];
+    uint64_t total = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        texts[i] = tn_string_next(at);
+        total += texts[i].size;
+    }
+    unsigned char *bytes = tn_scratch_get(&l->scratch, total, 1);
+    if (!bytes) {
+        tn_fault_memory(l->faults);
+        return;
+    }
+    for (uint64_t i = 0; i < count; bytes += texts[i++].size) {
+        if (!read_pair(l, texts[i], rank + i, bytes, &pairs[i])) { return; }
+    }
+    for (uint64_t i = 0; i < count && l->faults->code == TN_OK; i++) {
+        take_pair(l, &pairs[i], (uint32_t)(rank + i));
+    }
 }
 
 static int make_merge_table(tn_bpe *bpe, uint64_t count) {
@@ -137,8 +171,8 @@ static void read_merges(tn_bpe *bpe, const tn_meta *meta, tn_faults *faults) {
         tn_fault_memory(faults);
     }
     const unsigned char *at = kv.data;
-    for (uint64_t i = 0; i < kv.count && faults->code == TN_OK; i++) {
-        read_merge(&l, tn_string_next(&at), (uint32_t)i);
+    for (uint64_t i = 0; i < kv.count && faults->code == TN_OK; i += WAITING) {
+        read_batch(&l, &at, i, kv.count - i < WAITING ? kv.count - i : WAITING);
     }
     for (uint64_t i = 0; i < WAITING && faults->code == TN_OK; i++) {
         put_merge(bpe, &l.waiting[(kv.count + i) % WAITING]);

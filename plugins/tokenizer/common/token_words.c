@@ -127,6 +127,11 @@ int32_t tn_words_put(tn_words *words, const unsigned char *text, uint32_t size, 
     return TN_OK;
 }
 
+void tn_words_prefetch(const tn_words *words, const unsigned char *text, uint64_t size) {
+    wanted w = want(text, size);
+    __builtin_prefetch(&words->slots[hash(words->seed, &w) & words->mask]);
+}
+
 uint32_t tn_words_find(const tn_words *words, const unsigned char *text, uint64_t size) {
     if (size == 0 || size > words->longest) { return TN_WORD_NONE; }
     wanted w = want(text, size);

@@ -33,6 +33,8 @@ void tn_words_free(tn_words *words);
 /** Puts a text of at least one byte in; an equal one that is there gets the new value. TN_OK or TN_E_MEMORY.
  */
 int32_t tn_words_put(tn_words *words, const unsigned char *text, uint32_t size, uint32_t value);
+/** Has the memory of a text's slot come near, for a look-up soon after. */
+void tn_words_prefetch(const tn_words *words, const unsigned char *text, uint64_t size);
 /** The value of a text, TN_WORD_NONE if it is not there. */
 uint32_t tn_words_find(const tn_words *words, const unsigned char *text, uint64_t size);
 
