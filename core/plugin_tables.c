@@ -103,6 +103,10 @@ static int32_t check_kernel(const tn_proof *proof, const tn_format_kernel *k, tn
         BROKEN("%s: kernel %.80s has groups of %u columns, which panel form %u does not", path, k->name,
                k->group, k->form);
     }
+    if (k->minimums > 1 || (k->minimums && (k->kind != TN_KERNEL_UNPACK || k->form == TN_PANEL_F32))) {
+        BROKEN("%s: kernel %.80s says %u for minimums, which only panels of codes can have", path, k->name,
+               k->minimums);
+    }
     return TN_OK;
 }
 

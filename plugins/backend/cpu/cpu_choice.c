@@ -28,24 +28,6 @@ static bool fits_panel(const tn_format *format, const tn_format_kernel *unpack) 
            PANEL_COLS / format->block * format->block_bytes <= PANEL_BYTES;
 }
 
-/* Whether panels of the format have minimums: unpacks zeros and looks whether a minimum is written. */
-static bool has_minimum(const tn_format *format, const tn_format_kernel *unpack) {
-    _Alignas(64) unsigned char zeros[PANEL_BYTES] = {0};
-    _Alignas(64) int8_t codes[PANEL_COLS];
-    float scales[PANEL_COLS / 16] = {0}, minimums[PANEL_COLS / 16] = {-1.0f};
-    unpack->unpack(&(tn_unpack){.struct_size = sizeof(tn_unpack),
-                                .blocks = zeros,
-                                .row_stride = PANEL_COLS / format->block * format->block_bytes,
-                                .rows = 1,
-                                .col_to = PANEL_COLS,
-                                .codes = codes,
-                                .code_stride = PANEL_COLS,
-                                .scales = scales,
-                                .minimums = minimums,
-                                .scale_stride = PANEL_COLS / 16});
-    return minimums[0] != -1.0f;
-}
-
 /* The value that a view shows: through marks and choices of rows. */
 static uint32_t unmarked(const tn_graph *graph, uint32_t value) {
     const tn_node *node = graph->nodes[graph->values[value - 1]->node];
@@ -75,7 +57,7 @@ void cpu_serve(const cpu_backend *backend, const tn_graph *graph, const tn_node 
         out->gemv = cpu_find_kernel(format, isa, TN_KERNEL_GEMV, TN_FORM_I8X32);
         out->unpack = cpu_find_kernel(format, isa, TN_KERNEL_UNPACK, TN_PANEL_P8);
         if (out->unpack && !fits_panel(format, out->unpack)) { out->unpack = NULL; }
-        if (out->unpack) { out->has_minimum = has_minimum(format, out->unpack); }
+        if (out->unpack) { out->has_minimum = out->unpack->minimums; }
         if (out->gemv || out->unpack) {
             if (graph->values[node->result - 1]->rows == TN_ROWS_O) { out->planes = 2; }
             return;

@@ -16,5 +16,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(bf16_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_F32, "bf16 gemv f32 avx2", gemv);
-TN_UNPACK_KERNEL(bf16_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_F32, 1, "bf16 unpack f32 avx2",
+TN_UNPACK_KERNEL(bf16_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_F32, 1, 0, "bf16 unpack f32 avx2",
                  unpack);

@@ -15,5 +15,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(bf16_gemv_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_FORM_F32, "bf16 gemv f32 avx512", gemv);
-TN_UNPACK_KERNEL(bf16_unpack_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_PANEL_F32, 1, "bf16 unpack f32 avx512",
-                 unpack);
+TN_UNPACK_KERNEL(bf16_unpack_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_PANEL_F32, 1, 0,
+                 "bf16 unpack f32 avx512", unpack);

@@ -15,4 +15,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(bf16_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_F32, "bf16 gemv f32 portable", gemv);
-TN_UNPACK_KERNEL(bf16_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, "bf16 unpack f32 portable", unpack);
+TN_UNPACK_KERNEL(bf16_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, 0, "bf16 unpack f32 portable",
+                 unpack);

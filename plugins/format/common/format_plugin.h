@@ -31,12 +31,13 @@ enum { TN_RANK_SCALAR = 0, TN_RANK_AVX2 = 10, TN_RANK_AVX512 = 20 };
                                      .name = (name_),                                                        \
                                      .gemv = (function)}
 
-#define TN_UNPACK_KERNEL(symbol, isa_, rank_, panel_, group_, name_, function)                               \
+#define TN_UNPACK_KERNEL(symbol, isa_, rank_, panel_, group_, minimums_, name_, function)                    \
     const tn_format_kernel symbol = {.struct_size = sizeof(tn_format_kernel),                                \
                                      .kind = TN_KERNEL_UNPACK,                                               \
                                      .isa = (isa_),                                                          \
                                      .form = (panel_),                                                       \
                                      .group = (group_),                                                      \
+                                     .minimums = (minimums_),                                                \
                                      .rank = (rank_),                                                        \
                                      .name = (name_),                                                        \
                                      .unpack = (function)}

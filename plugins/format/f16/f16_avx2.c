@@ -31,6 +31,7 @@ static void store(const float *x, uint64_t cols, void *blocks) {
 }
 
 TN_GEMV_KERNEL(f16_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_F32, "f16 gemv f32 avx2", gemv);
-TN_UNPACK_KERNEL(f16_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_F32, 1, "f16 unpack f32 avx2", unpack);
+TN_UNPACK_KERNEL(f16_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_F32, 1, 0, "f16 unpack f32 avx2",
+                 unpack);
 TN_STORE_KERNEL(f16_store_avx2, TN_ISA_AVX2, TN_RANK_AVX2, "f16 store avx2", store);
 TN_BLEND_KERNEL(f16_blend_avx2, TN_ISA_AVX2, TN_RANK_AVX2, "f16 blend avx2", blend);

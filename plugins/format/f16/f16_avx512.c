@@ -27,7 +27,7 @@ static void store(const float *x, uint64_t cols, void *blocks) {
 }
 
 TN_GEMV_KERNEL(f16_gemv_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_FORM_F32, "f16 gemv f32 avx512", gemv);
-TN_UNPACK_KERNEL(f16_unpack_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_PANEL_F32, 1, "f16 unpack f32 avx512",
-                 unpack);
+TN_UNPACK_KERNEL(f16_unpack_avx512, TN_ISA_AVX512, TN_RANK_AVX512, TN_PANEL_F32, 1, 0,
+                 "f16 unpack f32 avx512", unpack);
 TN_STORE_KERNEL(f16_store_avx512, TN_ISA_AVX512, TN_RANK_AVX512, "f16 store avx512", store);
 TN_BLEND_KERNEL(f16_blend_avx512, TN_ISA_AVX512, TN_RANK_AVX512, "f16 blend avx512", blend);

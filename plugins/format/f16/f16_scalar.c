@@ -23,6 +23,6 @@ static void blend(const tn_blend *call) {
 }
 
 TN_GEMV_KERNEL(f16_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_F32, "f16 gemv f32 portable", gemv);
-TN_UNPACK_KERNEL(f16_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, "f16 unpack f32 portable", unpack);
+TN_UNPACK_KERNEL(f16_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, 0, "f16 unpack f32 portable", unpack);
 TN_STORE_KERNEL(f16_store_scalar, 0, TN_RANK_SCALAR, "f16 store portable", store);
 TN_BLEND_KERNEL(f16_blend_scalar, 0, TN_RANK_SCALAR, "f16 blend portable", blend);

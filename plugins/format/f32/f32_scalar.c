@@ -23,6 +23,6 @@ static void blend(const tn_blend *call) {
 }
 
 TN_GEMV_KERNEL(f32_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_F32, "f32 gemv f32 portable", gemv);
-TN_UNPACK_KERNEL(f32_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, "f32 unpack f32 portable", unpack);
+TN_UNPACK_KERNEL(f32_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_F32, 1, 0, "f32 unpack f32 portable", unpack);
 TN_STORE_KERNEL(f32_store_scalar, 0, TN_RANK_SCALAR, "f32 store portable", store);
 TN_BLEND_KERNEL(f32_blend_scalar, 0, TN_RANK_SCALAR, "f32 blend portable", blend);

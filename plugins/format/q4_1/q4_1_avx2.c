@@ -19,4 +19,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(q4_1_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q4_1 gemv i8x32 avx2", gemv);
-TN_UNPACK_KERNEL(q4_1_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 32, "q4_1 unpack p8 avx2", unpack);
+TN_UNPACK_KERNEL(q4_1_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 32, 1, "q4_1 unpack p8 avx2",
+                 unpack);

@@ -20,5 +20,5 @@ static void unpack(const tn_unpack *call) {
 
 TN_GEMV_KERNEL(q4_1_gemv_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_FORM_I8X32, "q4_1 gemv i8x32 avx512vnni",
                gemv);
-TN_UNPACK_KERNEL(q4_1_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 32,
+TN_UNPACK_KERNEL(q4_1_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 32, 1,
                  "q4_1 unpack p8 avx512vnni", unpack);

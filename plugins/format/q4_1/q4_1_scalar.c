@@ -11,4 +11,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(q4_1_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q4_1 gemv i8x32 portable", gemv);
-TN_UNPACK_KERNEL(q4_1_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 32, "q4_1 unpack p8 portable", unpack);
+TN_UNPACK_KERNEL(q4_1_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 32, 1, "q4_1 unpack p8 portable",
+                 unpack);

@@ -116,4 +116,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(q6_k_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q6_k gemv i8x32 avx2", gemv);
-TN_UNPACK_KERNEL(q6_k_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 16, "q6_k unpack p8 avx2", unpack);
+TN_UNPACK_KERNEL(q6_k_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 16, 0, "q6_k unpack p8 avx2",
+                 unpack);

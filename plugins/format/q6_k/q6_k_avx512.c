@@ -135,5 +135,5 @@ static void unpack(const tn_unpack *call) {
 
 TN_GEMV_KERNEL(q6_k_gemv_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_FORM_I8X32, "q6_k gemv i8x32 avx512vnni",
                gemv);
-TN_UNPACK_KERNEL(q6_k_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 16,
+TN_UNPACK_KERNEL(q6_k_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 16, 0,
                  "q6_k unpack p8 avx512vnni", unpack);

@@ -11,4 +11,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(q6_k_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q6_k gemv i8x32 portable", gemv);
-TN_UNPACK_KERNEL(q6_k_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 16, "q6_k unpack p8 portable", unpack);
+TN_UNPACK_KERNEL(q6_k_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 16, 0, "q6_k unpack p8 portable",
+                 unpack);

@@ -19,4 +19,5 @@ static void unpack(const tn_unpack *call) {
 }
 
 TN_GEMV_KERNEL(q8_0_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q8_0 gemv i8x32 avx2", gemv);
-TN_UNPACK_KERNEL(q8_0_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 32, "q8_0 unpack p8 avx2", unpack);
+TN_UNPACK_KERNEL(q8_0_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 32, 0, "q8_0 unpack p8 avx2",
+                 unpack);

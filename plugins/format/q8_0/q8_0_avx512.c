@@ -20,5 +20,5 @@ static void unpack(const tn_unpack *call) {
 
 TN_GEMV_KERNEL(q8_0_gemv_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_FORM_I8X32, "q8_0 gemv i8x32 avx512vnni",
                gemv);
-TN_UNPACK_KERNEL(q8_0_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 32,
+TN_UNPACK_KERNEL(q8_0_unpack_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_PANEL_P8, 32, 0,
                  "q8_0 unpack p8 avx512vnni", unpack);

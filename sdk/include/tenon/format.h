@@ -127,12 +127,14 @@ enum { TN_KERNEL_GEMV = 1, TN_KERNEL_UNPACK = 2, TN_KERNEL_STORE = 3, TN_KERNEL_
 /** One kernel: a row of the format's table. The function for its kind is set, the others are NULL. */
 typedef struct tn_format_kernel {
     uint32_t struct_size;
-    uint32_t kind;                         /**< TN_KERNEL_* */
-    uint64_t isa;                          /**< TN_ISA_* bits that must all be there; 0: portable C */
-    uint32_t form;                         /**< gemv: TN_FORM_*; unpack: TN_PANEL_*; else 0 */
-    uint32_t max_rows;                     /**< gemv, blend: most activation rows of one call, 1 to 8 */
-    uint32_t group;                        /**< unpack: columns of a group; else 0 */
-    uint32_t rank;                         /**< among those that the machine can run the largest wins */
+    uint32_t kind;     /**< TN_KERNEL_* */
+    uint64_t isa;      /**< TN_ISA_* bits that must all be there; 0: portable C */
+    uint32_t form;     /**< gemv: TN_FORM_*; unpack: TN_PANEL_*; else 0 */
+    uint32_t max_rows; /**< gemv, blend: most activation rows of one call, 1 to 8 */
+    uint32_t group;    /**< unpack: columns of a group; else 0 */
+    uint32_t rank;     /**< among those that the machine can run the largest wins */
+    uint32_t minimums; /**< unpack: 1 if it writes minimums; else 0 */
+    uint32_t reserved;
     const char *name;                      /**< "q4_0 gemv i8x32 avx2": for plans and tests */
     void (*gemv)(const tn_gemv *call);     /**< [compute] */
     void (*unpack)(const tn_unpack *call); /**< [compute] */
