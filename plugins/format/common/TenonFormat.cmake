@@ -18,4 +18,5 @@ function(tenon_add_format name)
   endif()
   tenon_add_plugin(format.${name} SOURCES ${sources} MANIFEST format.${name}.ini)
   target_include_directories(format.${name} PRIVATE ${TENON_FORMAT_COMMON})
+  set_property(GLOBAL APPEND PROPERTY TENON_FORMATS ${name}) # for tests and benches, which try them all
 endfunction()

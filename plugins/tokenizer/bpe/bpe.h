@@ -4,6 +4,9 @@
 #ifndef TENON_BPE_H
 #define TENON_BPE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "bpe_rules.h"
 #include "token_vocabulary.h"
 
@@ -21,7 +24,11 @@ typedef struct tn_bpe {
     tn_vocabulary vocabulary; /**< first: shared functions see only this */
     const tn_rules *rules;
     uint32_t byte_symbols[256];
-    tn_merge_slot *merges; /**< open addressing, at most two thirds full */
+    const unsigned char *merge_texts; /**< the file's strings, checked */
+    uint32_t merge_count;
+    atomic_int merges_made; /**< the table below is whole */
+    pthread_mutex_t making; /**< held by the thread that makes it */
+    tn_merge_slot *merges;  /**< open addressing, at most two thirds full */
     uint64_t merge_mask, merge_seed;
 } tn_bpe;
 
@@ -43,6 +50,8 @@ static inline tn_merge_slot *tn_bpe_merge_slot(const tn_bpe *bpe, uint32_t left,
 int32_t tn_bpe_create(void *self, const tn_meta *meta, const tn_report *report, void **tokenizer,
                       tn_error *err);
 void tn_bpe_destroy(void *self, void *tokenizer);
+/** [any] Makes the table of merges if nobody has yet; TN_E_MEMORY, after which the next call tries again. */
+int32_t tn_bpe_make_merges(tn_bpe *bpe, tn_error *err);
 int32_t tn_bpe_encode(void *self, const void *tokenizer, tn_encode *call, tn_error *err);
 
 #endif

@@ -118,6 +118,7 @@ static int32_t encode_text(encoder *e, tn_error *err) {
 int32_t tn_bpe_encode(void *self, const void *tokenizer, tn_encode *call, tn_error *err) {
     const tn_host *host = self;
     const tn_bpe *bpe = tokenizer;
+    TN_TRY(tn_bpe_make_merges((tn_bpe *)(uintptr_t)tokenizer, err)); /* its lock makes it const to callers */
     encoder e = {.bpe = bpe, .call = call, .word.scratch.host = host, .clean.host = host};
     e.nfc.characters.host = e.nfc.sorted.host = e.nfc.text.host = host;
     tn_ids_begin(call, &bpe->vocabulary.facts);

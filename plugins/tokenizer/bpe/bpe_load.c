@@ -38,12 +38,49 @@ static const tn_rules *read_rules(const tn_meta *meta, tn_faults *faults) {
 
 /* ---- merges ------------------------------------------------------------------------------------------ */
 
+/* Splits "left right" at the first space behind the first byte; 0: it is no merge. */
+static int split_merge(tn_text text, tn_text *left, tn_text *right) {
+    const char *space = text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : NULL;
+    uint64_t size = space ? (uint64_t)(space - text.data) : text.size;
+    *left = (tn_text){text.data, size};
+    *right = space ? (tn_text){space + 1, text.size - size - 1} : (tn_text){0};
+    return right->size > 0 && text.size < UINT32_MAX;
+}
+
+/* Checks the merges; their table is made when a text is first encoded: making it takes longer than all the rest,
+ * and a file that is only looked at, or refused, never needs it. */
+static void check_merges(tn_bpe *bpe, const tn_meta *meta, tn_faults *faults) {
+    tn_kv kv;
+    if (!tn_key_strings(faults, meta, KEY_MERGES, &kv)) {
+        if (!tn_key_find(meta, KEY_MERGES, &kv)) {
+            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "an array of strings", "nothing");
+        }
+        return;
+    }
+    /* Each merge names at most three new symbols, and their numbers are 31 bits. */
+    if (kv.count > (INT32_MAX - 256ull - bpe->vocabulary.facts.size) / 3) {
+        tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "less than 700 million merges", "%llu",
+                 (unsigned long long)kv.count);
+        return;
+    }
+    bpe->merge_texts = kv.data;
+    bpe->merge_count = (uint32_t)kv.count;
+    const unsigned char *at = kv.data;
+    for (uint32_t i = 0; i < bpe->merge_count; i++) {
+        tn_text text = tn_string_next(&at), left, right;
+        if (!split_merge(text, &left, &right)) {
+            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "two texts with a space between them",
+                     "\"%.*s\" at entry %u", (int)(text.size < 40 ? text.size : 40), text.data, i);
+            return;
+        }
+    }
+}
+
 /* Merges wait here until the memory of their slot has come near. */
 enum { WAITING = 16 };
 
 typedef struct loader {
     tn_bpe *bpe;
-    tn_faults *faults;
     tn_scratch scratch;
     tn_words absent; /* texts that merges name and the vocabulary does not have, to symbols */
     uint32_t symbols;
@@ -63,15 +100,6 @@ static uint32_t symbol_of(loader *l, const unsigned char *text, uint32_t size) {
     return tn_words_put(&l->absent, copy, size, l->symbols) == TN_OK ? l->symbols++ : TN_WORD_NONE;
 }
 
-/* Splits "left right" at the first space behind the first byte. */
-static int split_merge(tn_text text, tn_text *left, tn_text *right) {
-    const char *space = text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : NULL;
-    if (!space) { return 0; }
-    *left = (tn_text){text.data, (uint64_t)(space - text.data)};
-    *right = (tn_text){space + 1, text.size - left->size - 1};
-    return right->size > 0 && text.size < UINT32_MAX;
-}
-
 static void put_merge(tn_bpe *bpe, const tn_merge_slot *merge) {
     if (!merge->left_1) { return; }
     tn_merge_slot *slot = tn_bpe_merge_slot(bpe, merge->left_1 - 1, merge->right);
@@ -84,101 +112,80 @@ typedef struct pair {
     uint32_t left, right; /* sizes */
 } pair;
 
-/* Writes a merge's bytes to `out`, which has room for the text; 0: it is none. */
-static int read_pair(loader *l, tn_text text, uint64_t rank, unsigned char *out, pair *made) {
+/* Writes a merge's bytes to `out`, which has room for the text. */
+static pair read_pair(loader *l, tn_text text, unsigned char *out) {
     tn_text left, right;
-    if (!split_merge(text, &left, &right)) {
-        tn_fault(l->faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "two texts with a space between them",
-                 "\"%.*s\" at entry %llu", (int)(text.size < 40 ? text.size : 40), text.data,
-                 (unsigned long long)rank);
-        return 0;
-    }
-    made->bytes = out;
-    made->left = (uint32_t)tn_alphabet_bytes(left.data, left.size, out);
-    made->right = (uint32_t)tn_alphabet_bytes(right.data, right.size, out + made->left);
+    split_merge(text, &left, &right);
+    pair made = {.bytes = out, .left = (uint32_t)tn_alphabet_bytes(left.data, left.size, out)};
+    made.right = (uint32_t)tn_alphabet_bytes(right.data, right.size, out + made.left);
     const tn_words *words = &l->bpe->vocabulary.words;
-    tn_words_prefetch(words, made->bytes, made->left);
-    tn_words_prefetch(words, made->bytes + made->left, made->right);
-    tn_words_prefetch(words, made->bytes, made->left + made->right);
-    return 1;
+    tn_words_prefetch(words, made.bytes, made.left);
+    tn_words_prefetch(words, made.bytes + made.left, made.right);
+    tn_words_prefetch(words, made.bytes, made.left + made.right);
+    return made;
 }
 
-static void take_pair(loader *l, const pair *p, uint32_t rank) {
+static int32_t take_pair(loader *l, const pair *p, uint32_t rank) {
     uint32_t a = symbol_of(l, p->bytes, p->left), b = symbol_of(l, p->bytes + p->left, p->right);
     uint32_t product = symbol_of(l, p->bytes, p->left + p->right);
-    if (a == TN_WORD_NONE || b == TN_WORD_NONE || product == TN_WORD_NONE) {
-        tn_fault_memory(l->faults);
-        return;
-    }
+    if (a == TN_WORD_NONE || b == TN_WORD_NONE || product == TN_WORD_NONE) { return TN_E_MEMORY; }
     tn_merge_slot *waiting = &l->waiting[rank % WAITING];
     put_merge(l->bpe, waiting);
     *waiting = (tn_merge_slot){a + 1, b, rank, product};
     __builtin_prefetch(&l->bpe->merges[tn_bpe_merge_place(l->bpe, a, b)], 1);
+    return TN_OK;
 }
 
 /* The next `count` merges, at most WAITING: all of them as bytes, whose look-ups then wait for memory together. */
-static void read_batch(loader *l, const unsigned char **at, uint64_t rank, uint64_t count) {
+static int32_t read_batch(loader *l, const unsigned char **at, uint32_t rank, uint32_t count) {
     pair pairs[WAITING];
     tn_text texts[WAITING];
     uint64_t total = 0;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         texts[i] = tn_string_next(at);
         total += texts[i].size;
     }
     unsigned char *bytes = tn_scratch_get(&l->scratch, total, 1);
-    if (!bytes) {
-        tn_fault_memory(l->faults);
-        return;
+    if (!bytes) { return TN_E_MEMORY; }
+    for (uint32_t i = 0; i < count; bytes += texts[i++].size) { pairs[i] = read_pair(l, texts[i], bytes); }
+    for (uint32_t i = 0; i < count; i++) {
+        if (take_pair(l, &pairs[i], rank + i) != TN_OK) { return TN_E_MEMORY; }
     }
-    for (uint64_t i = 0; i < count; bytes += texts[i++].size) {
-        if (!read_pair(l, texts[i], rank + i, bytes, &pairs[i])) { return; }
-    }
-    for (uint64_t i = 0; i < count && l->faults->code == TN_OK; i++) {
-        take_pair(l, &pairs[i], (uint32_t)(rank + i));
-    }
+    return TN_OK;
 }
 
-static int make_merge_table(tn_bpe *bpe, uint64_t count) {
+static int32_t read_merges(loader *l) {
+    tn_bpe *bpe = l->bpe;
     uint64_t slots = 16;
-    while (slots / 3 * 2 <= count) { slots *= 2; }
+    while (slots / 3 * 2 <= bpe->merge_count) { slots *= 2; }
     bpe->merges = tn_arena_get(&bpe->vocabulary.arena, slots, sizeof *bpe->merges);
-    if (!bpe->merges) { return 0; }
+    if (!bpe->merges || tn_words_create(&l->absent, bpe->vocabulary.host, 0) != TN_OK) { return TN_E_MEMORY; }
     bpe->merge_mask = slots - 1;
     bpe->merge_seed = bpe->vocabulary.words.seed;
-    return 1;
+    const unsigned char *at = bpe->merge_texts;
+    for (uint32_t i = 0; i < bpe->merge_count; i += WAITING) {
+        uint32_t left = bpe->merge_count - i;
+        if (read_batch(l, &at, i, left < WAITING ? left : WAITING) != TN_OK) { return TN_E_MEMORY; }
+    }
+    for (uint32_t i = 0; i < WAITING; i++) { put_merge(bpe, &l->waiting[(bpe->merge_count + i) % WAITING]); }
+    return TN_OK;
 }
 
-static void read_merges(tn_bpe *bpe, const tn_meta *meta, tn_faults *faults) {
-    tn_kv kv;
-    if (!tn_key_strings(faults, meta, KEY_MERGES, &kv)) {
-        if (!tn_key_find(meta, KEY_MERGES, &kv)) {
-            tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "an array of strings", "nothing");
-        }
-        return;
+int32_t tn_bpe_make_merges(tn_bpe *bpe, tn_error *err) {
+    if (atomic_load_explicit(&bpe->merges_made, memory_order_acquire)) { return TN_OK; }
+    int32_t code = TN_OK;
+    pthread_mutex_lock(&bpe->making);
+    if (!atomic_load_explicit(&bpe->merges_made, memory_order_relaxed)) {
+        loader l = {
+            .bpe = bpe, .scratch.host = bpe->vocabulary.host, .symbols = bpe->vocabulary.facts.size + 256};
+        code = read_merges(&l);
+        tn_words_free(&l.absent);
+        tn_scratch_free(&l.scratch);
+        atomic_store_explicit(&bpe->merges_made, code == TN_OK, memory_order_release);
     }
-    /* Each merge names at most three new symbols, and their numbers are 31 bits. */
-    if (kv.count > (INT32_MAX - 256ull - bpe->vocabulary.facts.size) / 3) {
-        tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "less than 700 million merges", "%llu",
-                 (unsigned long long)kv.count);
-        return;
-    }
-    if (bpe->vocabulary.facts.size == 0 || faults->code != TN_OK) { return; }
-    loader l = {.bpe = bpe,
-                .faults = faults,
-                .scratch.host = bpe->vocabulary.host,
-                .symbols = bpe->vocabulary.facts.size + 256};
-    if (!make_merge_table(bpe, kv.count) || tn_words_create(&l.absent, bpe->vocabulary.host, 0) != TN_OK) {
-        tn_fault_memory(faults);
-    }
-    const unsigned char *at = kv.data;
-    for (uint64_t i = 0; i < kv.count && faults->code == TN_OK; i += WAITING) {
-        read_batch(&l, &at, i, kv.count - i < WAITING ? kv.count - i : WAITING);
-    }
-    for (uint64_t i = 0; i < WAITING && faults->code == TN_OK; i++) {
-        put_merge(bpe, &l.waiting[(kv.count + i) % WAITING]);
-    }
-    tn_words_free(&l.absent);
-    tn_scratch_free(&l.scratch);
+    pthread_mutex_unlock(&bpe->making);
+    if (code != TN_OK) { TN_FAIL(err, code, "no memory for %u merges", bpe->merge_count); }
+    return TN_OK;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------- */
@@ -221,7 +228,7 @@ static void load(tn_bpe *bpe, const tn_host *host, const tn_meta *meta, tn_fault
                  "false: byte-level BPE puts no space in front", "true");
     }
     if (faults->code == TN_OK) { find_byte_symbols(bpe); }
-    read_merges(bpe, meta, faults);
+    check_merges(bpe, meta, faults);
     if (faults->code == TN_OK) { bpe->vocabulary.facts.exact = is_exact(bpe); }
 }
 
@@ -232,6 +239,7 @@ int32_t tn_bpe_create(void *self, const tn_meta *meta, const tn_report *report, 
     tn_bpe *bpe = host->alloc(host, sizeof *bpe, 64);
     if (!bpe) { TN_FAIL(err, TN_E_MEMORY, "no memory for the vocabulary"); }
     memset(bpe, 0, sizeof *bpe);
+    pthread_mutex_init(&bpe->making, NULL);
     load(bpe, host, meta, &faults);
     if (faults.code != TN_OK) {
         tn_bpe_destroy(self, bpe);
@@ -247,5 +255,6 @@ void tn_bpe_destroy(void *self, void *tokenizer) {
     if (!bpe) { return; }
     bpe->vocabulary.arena.host = host;
     tn_vocabulary_free(&bpe->vocabulary);
+    pthread_mutex_destroy(&bpe->making);
     host->free(host, bpe);
 }

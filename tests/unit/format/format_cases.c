@@ -1,6 +1,8 @@
 /* format_cases.c - see format_cases.h. */
 #include "format_cases.h"
 
+#include "format_names.h" /* generated: all formats of the tree */
+
 #include "tenon/plugin.h"
 
 #include <dlfcn.h>
@@ -9,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const char *const format_names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q6_k", NULL};
+const char *const format_names[] = {FORMAT_NAMES, NULL};
 
 static void give_up(const char *what, const char *name) {
     fprintf(stderr, "%s: %s\n", what, name);
