@@ -105,6 +105,7 @@ uint64_t machine_isa(void) {
         isa |= TN_ISA_AVX512;
     }
     if (__builtin_cpu_supports("avx512vnni")) { isa |= TN_ISA_AVX512_VNNI; }
+    if (__builtin_cpu_supports("avx512vbmi")) { isa |= TN_ISA_AVX512_VBMI; }
 #endif
     return isa;
 }
@@ -143,20 +144,54 @@ static void put_half(uint8_t *at, uint64_t bits) {
     memcpy(at, &half, sizeof half);
 }
 
+/* Where the binary16 scales of each type lie in its block (FORMATS.md, sections 2 to 5). */
+static const struct scale_place {
+    uint32_t type, count, at[2];
+} scale_places[] = {
+    {1, 1, {0}},  {2, 1, {0}},       {3, 2, {0, 2}}, {6, 1, {0}},     {7, 2, {0, 2}},  {8, 1, {0}},
+    {9, 1, {0}},  {10, 2, {80, 82}}, {11, 1, {108}}, {12, 2, {0, 2}}, {13, 2, {0, 2}}, {14, 1, {208}},
+    {16, 1, {0}}, {17, 1, {0}},      {18, 1, {0}},   {20, 1, {0}},    {21, 1, {0}},    {22, 1, {0}},
+    {23, 1, {0}}, {34, 1, {52}},     {35, 1, {64}},  {41, 1, {0}},    {42, 1, {0}},
+};
+
+const uint32_t *format_scales(const tn_format *format, uint32_t *count) {
+    for (size_t i = 0; i < sizeof scale_places / sizeof *scale_places; i++) {
+        if (scale_places[i].type == format->type) {
+            *count = scale_places[i].count;
+            return scale_places[i].at;
+        }
+    }
+    *count = 0;
+    return NULL;
+}
+
+static void put_float(const tn_format *format, float value, uint8_t *out) {
+    if (format->type == 30) {
+        memcpy(out, (uint8_t *)&value + 2, 2);
+    } else {
+        memcpy(out, &value, sizeof value);
+    }
+}
+
 void random_blocks(const tn_format *format, uint64_t blocks, uint64_t *state, uint8_t *out) {
     for (uint64_t b = 0; b < blocks; b++, out += format->block_bytes) {
-        if (format->type == 0) {
-            float value = random_float(state);
-            memcpy(out, &value, sizeof value);
-            continue;
-        }
-        if (format->type == 30) {
-            float value = random_float(state);
-            memcpy(out, (uint8_t *)&value + 2, 2);
-            continue;
-        }
+        uint32_t scales;
+        const uint32_t *at = format_scales(format, &scales);
         for (uint32_t i = 0; i < format->block_bytes; i++) { out[i] = (uint8_t)(random_bits(state) >> 33); }
-        put_half(out + (format->type == 14 ? 208 : 0), random_bits(state) >> 8);
-        if (format->type == 3) { put_half(out + 2, random_bits(state) >> 8); }
+        for (uint32_t i = 0; i < scales; i++) { put_half(out + at[i], random_bits(state) >> 8); }
+        switch (format->type) {
+        case 0:
+        case 15: /* Q8_K's scale is a float */
+        case 30: put_float(format, random_float(state), out); break;
+        case 39: out[0] = (uint8_t)(out[0] % 8 ? 107 + out[0] % 40 : out[0] % 3); break; /* also subnormal */
+        default: break;
+        }
     }
+}
+
+int format_has_minimums(const tn_format *format) {
+    for (uint32_t k = 0; k < format->kernel_count; k++) {
+        if (format->kernels[k]->minimums) { return 1; }
+    }
+    return 0;
 }

@@ -48,6 +48,11 @@ void guarded_free(guarded *g);
 /* Equal bits, or both NaN. */
 int same_float(float a, float b);
 
+/* Where the binary16 scales (and minimums) lie in a block. */
+const uint32_t *format_scales(const tn_format *format, uint32_t *count);
+/* Whether its panels have minimums: w = scale * code + minimum. */
+int format_has_minimums(const tn_format *format);
+
 /* Random blocks whose scales are finite and moderate. */
 void random_blocks(const tn_format *format, uint64_t blocks, uint64_t *state, uint8_t *out);
 
