@@ -98,8 +98,8 @@ typedef struct panel {
     uint64_t code_stride, scale_stride;
 } panel;
 
-static panel panel_of(const tn_format *format, const tn_format_kernel *kernel, const void *blocks,
-                      uint64_t row_stride, uint64_t rows, uint64_t from, uint64_t to) {
+static panel panel_of(const tn_format_kernel *kernel, const void *blocks, uint64_t row_stride, uint64_t rows,
+                      uint64_t from, uint64_t to) {
     uint64_t cols = to - from, unit = kernel->form == TN_PANEL_F32 ? 4 : 1;
     panel p = {.code_stride = (cols * unit + 63) / 64 * 64 + 64, .scale_stride = cols / kernel->group + 1};
     p.codes = aligned(rows * p.code_stride);
@@ -162,7 +162,7 @@ static float *rule_all(const tn_format *format, const void *blocks, uint64_t row
                        uint64_t cols, const acts *a) {
     float *want = aligned(rows * a->act.rows * sizeof(float)), *decoded = aligned(cols * sizeof(float));
     const tn_format_kernel *unpack = find_kernel(format, TN_KERNEL_UNPACK, 0);
-    panel p = panel_of(format, unpack, blocks, row_stride, rows, 0, cols);
+    panel p = panel_of(unpack, blocks, row_stride, rows, 0, cols);
     for (uint64_t r = 0; r < rows; r++) {
         format->decode(NULL, (const uint8_t *)blocks + r * row_stride, cols, decoded);
         for (uint64_t i = 0; i < a->act.rows; i++) {
@@ -416,7 +416,7 @@ Test(gemv, products_lie_within_the_tolerance_of_the_goldens) {
 
 static void compare_panel(const tn_format *format, const tn_format_kernel *kernel, const uint8_t *blocks,
                           uint64_t stride, uint64_t rows, uint64_t from, uint64_t to) {
-    panel p = panel_of(format, kernel, blocks, stride, rows, from, to);
+    panel p = panel_of(kernel, blocks, stride, rows, from, to);
     float *want = aligned(to * sizeof(float));
     for (uint64_t r = 0; r < rows; r++) {
         format->decode(NULL, blocks + r * stride, to, want);
