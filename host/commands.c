@@ -40,6 +40,15 @@ const struct command commands[] = {
      "or its id's last part), or who claims the name, or why it is known and not supported. check FILE.so: every check "
      "that loading makes, by name; status 3 if it would be refused.",
      cmd_plugins},
+    {CMD_FORMATS, "formats", "", "which tensor formats there are, and what can be done with each",
+     "One row a format: its number in GGUF files, elements and bytes of a block, bits per weight, whether it is read and "
+     "written, the kernels for each instruction set, and the plugin that it comes from.",
+     cmd_formats},
+    {CMD_CHECK, "check", "", "are all blocks of a file sound",
+     "Looks at every block of every tensor for values that no encoder writes: infinite or undefined scales and numbers. "
+     "Prints each tensor that has some, how many and where the first one is; status 4 if there are any. Needs only the "
+     "formats: architecture and tokenizer may be unknown.",
+     cmd_check},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -17,6 +17,8 @@ int cmd_logits(struct options *options);
 int cmd_plan(struct options *options);
 int cmd_bench(struct options *options);
 int cmd_plugins(struct options *options);
+int cmd_formats(struct options *options);
+int cmd_check(struct options *options);
 
 /* ---- shared.c: engine and messages ------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ struct row {
 #define NO_LIMITS 0, 0
 
 static const struct row rows[] = {
-    {CMD_MODEL, 'm', "model", TEXT, AT(model), NO_LIMITS, "FILE",
+    {CMD_FILE, 'm', "model", TEXT, AT(model), NO_LIMITS, "FILE",
      "the model, a GGUF file (any shard of a split one)"},
     {CMD_RUN, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT", "the text to continue"},
     {CMD_RUN, 'f', "file", TEXT, AT(file), NO_LIMITS, "FILE",
@@ -76,7 +76,7 @@ static const struct row rows[] = {
     {CMD_INFO, 0, "tokenize", TEXT, AT(tokenize), NO_LIMITS, "FILE",
      "encode FILE and report bytes, tokens, bytes per token and whether decoding gives it back"},
 
-    {CMD_MODEL, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",
+    {CMD_MODEL | CMD_CHECK | CMD_QUANTIZE, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",
      "threads to compute with (default: all that this process may use)"},
     {CMD_MODEL, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
      "tokens that a sequence may have (default: what the file says); memory is taken as it fills"},
@@ -243,7 +243,7 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
         return usage_error(command->name, "unexpected \"%s\" (see tenon %s --help)", out->arguments[0],
                            command->name);
     }
-    if ((command->bit & CMD_MODEL) && !out->model && !out->help) {
+    if ((command->bit & CMD_FILE) && !out->model && !out->help) {
         return usage_error(command->name, "which model? (-m FILE)");
     }
     return EXIT_DONE;

@@ -28,9 +28,17 @@ enum {
     CMD_PLAN = 1 << 4,
     CMD_BENCH = 1 << 5,
     CMD_PLUGINS = 1 << 6,
-    CMD_ALL = (1 << 7) - 1,
-    CMD_MODEL =
-        CMD_RUN | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO, /* takes what running takes */
+    CMD_FORMATS = 1 << 7,
+    CMD_CHECK = 1 << 8,
+    CMD_QUANTIZE = 1 << 9,
+    CMD_IMATRIX = 1 << 10,
+    CMD_PERPLEXITY = 1 << 11,
+    CMD_SPLIT = 1 << 12,
+    CMD_MERGE = 1 << 13,
+    CMD_ALL = (1 << 14) - 1,
+    CMD_MODEL = CMD_RUN | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO | CMD_IMATRIX |
+                CMD_PERPLEXITY,       /* takes what running takes */
+    CMD_FILE = CMD_MODEL | CMD_CHECK, /* takes -m */
 };
 
 enum { MAX_PLUGIN_DIRS = 32 };
