@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* A folder with more manifests is no plugin folder. */
@@ -200,6 +201,45 @@ static int by_id(const void *a, const void *b) {
     return order ? order : strcmp(x->info.manifest, y->info.manifest);
 }
 
+/* Of two formats with one name: the one that is not the install's, else the one found later. */
+static tn_entry *later_format(tn_entry *a, tn_entry *b) {
+    int a_own = a->engine->places[a->place].own, b_own = b->engine->places[b->place].own;
+    if (a_own != b_own) { return a_own ? b : a; }
+    return a->place > b->place ? a : b;
+}
+
+static int32_t refuse_name(const tn_entry *first, tn_entry *second, tn_error *err) {
+    char *text;
+    if (asprintf(&text, "%s: format %s is type %u here and type %u in %s", second->manifest_path,
+                 second->manifest.type_name, second->manifest.type, first->manifest.type,
+                 first->manifest_path) < 0) {
+        return no_memory(err);
+    }
+    free(second->fault_text);
+    second->fault_text = text;
+    second->info.fault = TN_E_PLUGIN_DUPLICATE;
+    second->info.fault_text = text;
+    tn_engine_log(second->engine, TN_LOG_WARN, "%s", text);
+    return TN_OK;
+}
+
+/* People name types: a name stands for one number, or a model would be made of another type than was asked for. */
+static int32_t refuse_shared_names(tn_engine *engine, tn_error *err) {
+    for (uint32_t i = 0; i < engine->entry_count; i++) {
+        for (uint32_t k = i + 1; k < engine->entry_count; k++) {
+            tn_entry *a = engine->entries[i], *b = engine->entries[k];
+            const tn_manifest *x = &a->manifest, *y = &b->manifest;
+            if (x->kind_number != TN_KIND_FORMAT || y->kind_number != TN_KIND_FORMAT || a->info.fault ||
+                b->info.fault || x->type == y->type || strcasecmp(x->type_name, y->type_name) != 0) {
+                continue;
+            }
+            tn_entry *second = later_format(a, b);
+            TN_TRY(refuse_name(second == a ? b : a, second, err));
+        }
+    }
+    return TN_OK;
+}
+
 int32_t tn_registry_scan(tn_engine *engine, tn_error *err) {
     engine->places = calloc((size_t)engine->search.path_count + 1, sizeof *engine->places);
     if (!engine->places) { return no_memory(err); }
@@ -209,7 +249,7 @@ int32_t tn_registry_scan(tn_engine *engine, tn_error *err) {
         TN_TRY(add_place(engine, i, err));
     }
     if (engine->entry_count) { qsort(engine->entries, engine->entry_count, sizeof *engine->entries, by_id); }
-    return TN_OK;
+    return refuse_shared_names(engine, err);
 }
 
 static void free_entry(tn_entry *entry) {

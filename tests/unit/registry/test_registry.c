@@ -270,6 +270,22 @@ static void test_faults(void) {
     end();
 }
 
+static void test_shared_names(void) {
+    begin();
+    put_format("a", "one", "201", "1", "");
+    put_format("a", "two", "202", "2", "");
+    put_format("b", "two", "203", "3", "");
+    replace_in("b/two.ini", "name = T203", "name = t201");
+    setenv("TENON_PLUGIN_PATH", in("b"), 1);
+    tn_engine *engine = make(in("a"), NULL);
+    expect_entry(engine, "format.two", "TENON_PLUGIN_PATH", TN_E_PLUGIN_DUPLICATE,
+                 "format t201 is type 203 here and type 201 in ");
+    expect_entry(engine, "format.one", "--plugin-dir", TN_OK, "");
+    expect(tn_engine_type_number(engine, "T201") == 201, "another type by that name");
+    tn_engine_destroy(engine);
+    end();
+}
+
 static void test_notes(void) {
     begin();
     put("a/n.ini", "[plugin]\nmanifest = 1\nid = notes.n\nkind = notes\nversion = 1.0.0\nlicense = MIT\n"
@@ -335,6 +351,7 @@ int main(void) {
     test_missing_folder();
     test_environment();
     test_faults();
+    test_shared_names();
     test_notes();
     test_each();
     return expect_none("registry");
