@@ -274,11 +274,11 @@ static void test_shared_names(void) {
     begin();
     put_format("a", "one", "201", "1", "");
     put_format("a", "two", "202", "2", "");
-    put_format("b", "two", "203", "3", "");
-    replace_in("b/two.ini", "name = T203", "name = t201");
+    put_format("b", "three", "203", "3", "");
+    replace_in("b/three.ini", "name = T203", "name = t201");
     setenv("TENON_PLUGIN_PATH", in("b"), 1);
     tn_engine *engine = make(in("a"), NULL);
-    expect_entry(engine, "format.two", "TENON_PLUGIN_PATH", TN_E_PLUGIN_DUPLICATE,
+    expect_entry(engine, "format.three", "TENON_PLUGIN_PATH", TN_E_PLUGIN_DUPLICATE,
                  "format t201 is type 203 here and type 201 in ");
     expect_entry(engine, "format.one", "--plugin-dir", TN_OK, "");
     expect(tn_engine_type_number(engine, "T201") == 201, "another type by that name");
