@@ -1,18 +1,20 @@
 /*
- * bench_gemv.c - how fast the gemv kernels of all formats stream: GB/s of blocks, one thread, against a plain
- * read of the same memory; from memory (default 256 MiB) and from cache; and what more activation rows cost.
+ * bench_gemv.c - how fast the gemv kernels of all formats stream: GB/s of blocks against a plain read of the same
+ * memory (default 256 MiB), by one thread and by all; from cache; and what more activation rows cost.
  *
  *     TENON_TEST_BUILD=BUILD BUILD/bench/bench_gemv [MiB [COLUMNS [NAME]]]
  */
 #include "format_cases.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-enum { ACTS = 8, GROUP = 64 };
+enum { ACTS = 8, GROUP = 64, ROUNDS = 6, MAX_THREADS = 256 };
 
 /* Time of this thread alone: what other processes take does not count. */
 static double now(void) {
@@ -21,19 +23,92 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void read_plainly(const uint8_t *memory, size_t bytes) {
+    uint64_t sums[8] = {0};
+    for (size_t i = 0; i + 64 <= bytes; i += 64) {
+        for (int k = 0; k < 8; k++) {
+            uint64_t word;
+            memcpy(&word, memory + i + 8 * k, 8);
+            sums[k] += word;
+        }
+    }
+    __asm__ volatile("" ::"r"(sums) : "memory");
+}
+
+/* ---- all threads at once: a slice each, by the clock on the wall */
+
+typedef struct slice {
+    pthread_barrier_t *gate;
+    const uint8_t *memory;
+    size_t bytes;
+    const tn_format_kernel *kernel; /* NULL: a plain read */
+    tn_gemv call;
+    double best; /* seconds of the quickest round, from when all begin until all are done */
+} slice;
+
+static void *run_slice(void *arg) {
+    slice *s = arg;
+    struct timespec from, to;
+    s->best = 1e9;
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(s->gate);
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        if (s->kernel) {
+            s->kernel->gemv(&s->call);
+        } else {
+            read_plainly(s->memory, s->bytes);
+        }
+        pthread_barrier_wait(s->gate);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double took = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        if (took < s->best) { s->best = took; }
+    }
+    return NULL;
+}
+
+static uint32_t thread_count(void) {
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return (uint32_t)(count < MAX_THREADS ? count : MAX_THREADS);
+}
+
+/* GB/s of all threads together: each takes its part of the rows (of the bytes, in a plain read). */
+static double rate_of_all(const tn_format_kernel *kernel, const tn_gemv *call, const uint8_t *memory,
+                          size_t bytes) {
+    uint32_t count = thread_count();
+    uint64_t rows = kernel ? call->rows / count / GROUP * GROUP : 0;
+    size_t part = kernel ? rows * call->row_stride : bytes / count / 64 * 64;
+    pthread_barrier_t gate;
+    pthread_t threads[MAX_THREADS];
+    slice slices[MAX_THREADS];
+    double best = 0;
+    pthread_barrier_init(&gate, NULL, count);
+    for (uint32_t i = 0; i < count; i++) {
+        slices[i] = (slice){&gate, memory + i * part, part, kernel, {0}, 0};
+        if (kernel) {
+            slices[i].call = *call;
+            slices[i].call.blocks = memory + i * part;
+            slices[i].call.rows = rows;
+            slices[i].call.out = call->out + i * rows;
+        }
+        if (i && pthread_create(&threads[i], NULL, run_slice, &slices[i]) != 0) { abort(); }
+    }
+    run_slice(&slices[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) { pthread_join(threads[i], NULL); }
+        if (slices[i].best > best) { best = slices[i].best; }
+    }
+    pthread_barrier_destroy(&gate);
+    return (double)(count * part) / best / 1e9;
+}
+
+/* ---- one thread */
+
 static double read_rate(const uint8_t *memory, size_t bytes) {
     double best = 1e9;
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         double start = now();
-        uint64_t sums[8] = {0};
-        for (size_t i = 0; i + 64 <= bytes; i += 64) {
-            for (int k = 0; k < 8; k++) {
-                uint64_t word;
-                memcpy(&word, memory + i + 8 * k, 8);
-                sums[k] += word;
-            }
-        }
-        __asm__ volatile("" ::"r"(sums) : "memory");
+        read_plainly(memory, bytes);
         double took = now() - start;
         if (took < best) { best = took; }
     }
@@ -66,7 +141,7 @@ static tn_act make_act(uint64_t cols, uint32_t form) {
 
 static double gemv_rate(const tn_format_kernel *kernel, const tn_gemv *shape, uint64_t repeat) {
     double best = 1e9;
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         double start = now();
         for (uint64_t i = 0; i < repeat; i++) { kernel->gemv(shape); }
         double took = now() - start;
@@ -88,7 +163,8 @@ static void bench_kernel(const tn_format *format, const tn_format_kernel *kernel
                     .act = &act,
                     .out = out,
                     .out_stride = rows};
-    printf("%-28s memory %6.2f", kernel->name, gemv_rate(kernel, &call, 1));
+    printf("%-28s memory %6.2f, all threads %6.2f", kernel->name, gemv_rate(kernel, &call, 1),
+           rate_of_all(kernel, &call, memory, bytes));
     call.rows = GROUP;
     double one = gemv_rate(kernel, &call, kernel->isa ? 200 : 10);
     printf("  cache %6.2f  time of 2, 4, 8 rows:", one);
@@ -121,8 +197,9 @@ int main(int argc, char **argv) {
         for (uint64_t at = first; at < bytes; at += first) {
             memcpy(memory + at, memory, at + first < bytes ? first : bytes - at);
         }
-        printf("%s, %llu columns, GB/s of blocks, one thread; plain read: memory %.2f, cache %.2f\n",
-               format->name, (unsigned long long)cols, read_rate(memory, bytes), read_rate(memory, 64 << 10));
+        printf("%s, %llu columns, GB/s of blocks; plain read: memory %.2f, all threads %.2f, cache %.2f\n",
+               format->name, (unsigned long long)cols, read_rate(memory, bytes),
+               rate_of_all(NULL, NULL, memory, bytes), read_rate(memory, 64 << 10));
         for (uint32_t k = 0; k < format->kernel_count; k++) {
             const tn_format_kernel *kernel = format->kernels[k];
             if (kernel->kind == TN_KERNEL_GEMV && (machine_isa() & kernel->isa) == kernel->isa) {
