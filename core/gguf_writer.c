@@ -5,12 +5,10 @@
  */
 #include "checked.h"
 #include "gguf_file.h"
+#include "part_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef struct {
     unsigned char *data;
@@ -24,8 +22,7 @@ typedef struct {
 } declared;
 
 struct tn_gguf_writer {
-    char *path, *part; /* the target, and the file beside it that grows */
-    FILE *out;
+    tn_part part; /* none: only measured */
     uint32_t alignment;
     tn_names keys, tensor_names;
     bytes key_bytes; /* the keys as they will lie in the file */
@@ -37,13 +34,13 @@ struct tn_gguf_writer {
     int failed;               /* something could not be written: nothing else will be */
 };
 
-static int32_t no_memory(const tn_gguf_writer *writer, tn_error *err) {
-    return tn_fail(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(writer->path));
+/* How messages call the file. */
+static const char *name_of(const tn_gguf_writer *writer) {
+    return writer->part.path ? tn_path_tail(writer->part.path) : "the new file";
 }
 
-static int32_t not_written(tn_gguf_writer *writer, const char *what, tn_error *err) {
-    writer->failed = 1;
-    return tn_fail(err, TN_E_IO, "cannot %s %s: %s", what, tn_path_tail(writer->part), strerror(errno));
+static int32_t no_memory(const tn_gguf_writer *writer, tn_error *err) {
+    return tn_fail(err, TN_E_MEMORY, "%s: no memory left to write it", name_of(writer));
 }
 
 static int append(bytes *to, const void *data, size_t size) {
@@ -77,53 +74,22 @@ static int append_name(bytes *to, const char *name) {
 
 /* ---- begin and end ---------------------------------------------------------------------------------- */
 
-/* Makes PATH.part-XXXXXX, which nobody has. Not mkstemp(): the mode shall be the one of any new file. */
-static int32_t create_part(tn_gguf_writer *writer, tn_error *err) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    for (int attempt = 0; attempt < 100; attempt++) {
-        unsigned char random[6];
-        char name[sizeof random + 1] = {0};
-        if (getentropy(random, sizeof random) != 0) { break; }
-        for (size_t i = 0; i < sizeof random; i++) { name[i] = letters[random[i] % 32]; }
-        free(writer->part);
-        if (asprintf(&writer->part, "%s.part-%s", writer->path, name) < 0) {
-            writer->part = NULL;
-            return no_memory(writer, err);
-        }
-        int fd = open(writer->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            writer->out = fdopen(fd, "wb");
-            if (writer->out) { return TN_OK; }
-            close(fd);
-            unlink(writer->part);
-            return no_memory(writer, err);
-        }
-        if (errno != EEXIST) { break; }
-    }
-    return tn_fail(err, TN_E_IO, "cannot create a file beside %s: %s", tn_path_tail(writer->path),
-                   strerror(errno));
-}
-
 static void free_writer(tn_gguf_writer *writer) {
     tn_names_free(&writer->keys);
     tn_names_free(&writer->tensor_names);
     free(writer->key_bytes.data);
     free(writer->tensors);
-    free(writer->path);
-    free(writer->part);
     free(writer);
 }
 
 int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *err) {
     *out = NULL;
     tn_gguf_writer *writer = calloc(1, sizeof *writer);
-    if (writer) { writer->path = strdup(path); }
-    if (!writer || !writer->path) {
-        free(writer);
-        TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path));
+    if (!writer) {
+        TN_FAIL(err, TN_E_MEMORY, "no memory left to write %s", path ? tn_path_tail(path) : "a file");
     }
     writer->alignment = TN_ALIGNMENT_DEFAULT;
-    int32_t code = create_part(writer, err);
+    int32_t code = path ? tn_part_create(&writer->part, path, err) : TN_OK;
     if (code != TN_OK) {
         free_writer(writer);
         return code;
@@ -134,8 +100,7 @@ int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *
 
 void tn_gguf_writer_abandon(tn_gguf_writer *writer) {
     if (!writer) { return; }
-    if (writer->out) { fclose(writer->out); }
-    unlink(writer->part);
+    tn_part_abandon(&writer->part);
     free_writer(writer);
 }
 
@@ -143,19 +108,16 @@ void tn_gguf_writer_abandon(tn_gguf_writer *writer) {
 
 static int32_t check_open(const tn_gguf_writer *writer, const char *name, tn_error *err) {
     if (!writer->started) { return TN_OK; }
-    TN_FAIL(err, TN_E_INPUT, "%s: %.80s comes too late, after the first data", tn_path_tail(writer->path),
-            name);
+    TN_FAIL(err, TN_E_INPUT, "%s: %.80s comes too late, after the first data", name_of(writer), name);
 }
 
 static int32_t add_name(const tn_gguf_writer *writer, tn_names *names, const char *what, const char *name,
                         tn_error *err) {
     int32_t code = tn_names_add(names, name, strlen(name));
     if (code == TN_E_INPUT) {
-        TN_FAIL(err, code, "%s: %s %.80s is there already", tn_path_tail(writer->path), what, name);
+        TN_FAIL(err, code, "%s: %s %.80s is there already", name_of(writer), what, name);
     }
-    if (code == TN_E_IO) {
-        TN_FAIL(err, code, "%s: the system gives no random numbers", tn_path_tail(writer->path));
-    }
+    if (code == TN_E_IO) { TN_FAIL(err, code, "%s: the system gives no random numbers", name_of(writer)); }
     return code == TN_OK ? TN_OK : no_memory(writer, err);
 }
 
@@ -175,10 +137,8 @@ static int append_value(bytes *to, const tn_kv *value) {
 static int32_t check_value(tn_gguf_writer *writer, const char *key, size_t from, tn_error *err) {
     tn_error why = TN_ERROR_INIT;
     tn_kv kv;
-    tn_cursor cursor = {.name = tn_path_tail(writer->path),
-                        .data = writer->key_bytes.data,
-                        .size = writer->key_bytes.size,
-                        .at = from};
+    tn_cursor cursor = {
+        .name = name_of(writer), .data = writer->key_bytes.data, .size = writer->key_bytes.size, .at = from};
     if (tn_cursor_value(&cursor, key, &kv, &why) != TN_OK) { TN_FAIL(err, TN_E_INPUT, "%s", why.text); }
     if (cursor.at != cursor.size) {
         TN_FAIL(err, TN_E_INPUT, "%s: key %.80s: %" PRIu64 " bytes more than its type and count say",
@@ -198,7 +158,7 @@ static int32_t check_value(tn_gguf_writer *writer, const char *key, size_t from,
 
 int32_t tn_gguf_writer_put(tn_gguf_writer *writer, const char *key, const tn_kv *value, tn_error *err) {
     const char *fault = tn_key_fault(key, strlen(key));
-    if (fault) { TN_FAIL(err, TN_E_INPUT, "%s: a key %s", tn_path_tail(writer->path), fault); }
+    if (fault) { TN_FAIL(err, TN_E_INPUT, "%s: a key %s", name_of(writer), fault); }
     TN_TRY(check_open(writer, key, err));
     TN_TRY(add_name(writer, &writer->keys, "key", key, err));
     size_t before = writer->key_bytes.size, from;
@@ -217,7 +177,7 @@ int32_t tn_gguf_writer_put(tn_gguf_writer *writer, const char *key, const tn_kv 
 
 static int32_t check_declared(const tn_gguf_writer *writer, const char *name, uint32_t dim_count,
                               const uint64_t *dims, uint64_t size, uint64_t *bound, tn_error *err) {
-    const char *path = tn_path_tail(writer->path), *fault = tn_tensor_name_fault(name, strlen(name));
+    const char *path = name_of(writer), *fault = tn_tensor_name_fault(name, strlen(name));
     uint64_t elements = 1;
     if (fault) { TN_FAIL(err, TN_E_INPUT, "%s: the name of a tensor %s", path, fault); }
     if (dim_count < 1 || dim_count > 4) {
@@ -260,8 +220,9 @@ int32_t tn_gguf_writer_declare(tn_gguf_writer *writer, const char *name, uint32_
 /* ---- output ----------------------------------------------------------------------------------------- */
 
 static int32_t put_out(tn_gguf_writer *writer, const void *data, size_t size, tn_error *err) {
-    if (size && fwrite(data, 1, size, writer->out) != size) { return not_written(writer, "write", err); }
-    return TN_OK;
+    int32_t code = tn_part_write(&writer->part, data, size, err);
+    if (code != TN_OK) { writer->failed = 1; }
+    return code;
 }
 
 /* Bytes that follow `size` ones up to the next aligned place. */
@@ -274,6 +235,25 @@ static int32_t put_padding(tn_gguf_writer *writer, uint64_t size, tn_error *err)
     uint64_t left = padding_of(writer, size);
     for (; left > sizeof zeros; left -= sizeof zeros) { TN_TRY(put_out(writer, zeros, sizeof zeros, err)); }
     return put_out(writer, zeros, left, err);
+}
+
+/* The bytes before the data, without the padding behind them. */
+static uint64_t head_size(const tn_gguf_writer *writer) {
+    uint64_t size = 4 + sizeof(uint32_t) + 2 * sizeof(uint64_t) + writer->key_bytes.size;
+    for (uint64_t i = 0; i < writer->tensor_names.count; i++) {
+        size += sizeof(uint64_t) + strlen(writer->tensor_names.at[i]) + 2 * sizeof(uint32_t) +
+                (writer->tensors[i].dim_count + 1) * sizeof(uint64_t);
+    }
+    return size;
+}
+
+uint64_t tn_gguf_writer_size(const tn_gguf_writer *writer) {
+    uint64_t size = head_size(writer);
+    size += padding_of(writer, size);
+    for (uint64_t i = 0; i < writer->tensor_names.count; i++) {
+        size += writer->tensors[i].size + padding_of(writer, writer->tensors[i].size);
+    }
+    return size;
 }
 
 static int append_records(bytes *to, const tn_gguf_writer *writer) {
@@ -303,9 +283,9 @@ static int32_t start(tn_gguf_writer *writer, tn_error *err) {
 }
 
 static int32_t check_whole(const tn_gguf_writer *writer, tn_error *err) {
+    if (!writer->part.out) { TN_FAIL(err, TN_E_INPUT, "%s is only measured, not written", name_of(writer)); }
     if (writer->failed) {
-        TN_FAIL(err, TN_E_FAILED, "%s: not finished, something could not be written before",
-                tn_path_tail(writer->path));
+        TN_FAIL(err, TN_E_FAILED, "%s: not finished, something could not be written before", name_of(writer));
     }
     return TN_OK;
 }
@@ -317,7 +297,7 @@ int32_t tn_gguf_writer_write(tn_gguf_writer *writer, const void *data, uint64_t 
     while (size) {
         if (writer->current == writer->tensor_names.count) {
             TN_FAIL(err, TN_E_INPUT, "%s: %" PRIu64 " bytes more than the tensors have that were declared",
-                    tn_path_tail(writer->path), size);
+                    name_of(writer), size);
         }
         const declared *tensor = &writer->tensors[writer->current];
         uint64_t room = tensor->size - writer->within, step = size < room ? size : room;
@@ -333,50 +313,20 @@ int32_t tn_gguf_writer_write(tn_gguf_writer *writer, const void *data, uint64_t 
     return TN_OK;
 }
 
-static int32_t sync_folder(const char *path, tn_error *err) {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    if (!folder) { TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path)); }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    int done = fd >= 0 && fsync(fd) == 0;
-    int why = errno;
-    if (fd >= 0) { close(fd); }
-    if (done || why == EINVAL) { return TN_OK; } /* EINVAL: this file system syncs no folders */
-    TN_FAIL(err, TN_E_IO, "%s is written, but its folder cannot be synced: %s", tn_path_tail(path),
-            strerror(why));
-}
-
-static int32_t close_out(tn_gguf_writer *writer, tn_error *err) {
-    if (fflush(writer->out) != 0) { return not_written(writer, "write", err); }
-    if (fsync(fileno(writer->out)) != 0) { return not_written(writer, "sync", err); }
-    FILE *out = writer->out;
-    writer->out = NULL;
-    return fclose(out) == 0 ? TN_OK : not_written(writer, "write", err);
-}
-
-static int32_t finish(tn_gguf_writer *writer, tn_error *err) {
+int32_t tn_gguf_writer_seal(tn_gguf_writer *writer, tn_error *err) {
     TN_TRY(check_whole(writer, err));
     if (!writer->started) { TN_TRY(start(writer, err)); }
     if (writer->current < writer->tensor_names.count) {
-        TN_FAIL(err, TN_E_INPUT, "%s: tensor %s has %" PRIu64 " of %" PRIu64 " bytes",
-                tn_path_tail(writer->path), writer->tensor_names.at[writer->current], writer->within,
+        TN_FAIL(err, TN_E_INPUT, "%s: tensor %s has %" PRIu64 " of %" PRIu64 " bytes", name_of(writer),
+                writer->tensor_names.at[writer->current], writer->within,
                 writer->tensors[writer->current].size);
     }
-    TN_TRY(close_out(writer, err));
-    if (rename(writer->part, writer->path) != 0) {
-        TN_FAIL(err, TN_E_IO, "cannot put %s in its place: %s", tn_path_tail(writer->path), strerror(errno));
-    }
-    return TN_OK;
+    return tn_part_seal(&writer->part, err);
 }
 
 int32_t tn_gguf_writer_finish(tn_gguf_writer *writer, tn_error *err) {
-    int32_t code = finish(writer, err);
-    if (code != TN_OK) {
-        tn_gguf_writer_abandon(writer);
-        return code;
-    }
-    code = sync_folder(writer->path, err);
-    free_writer(writer);
+    int32_t code = tn_gguf_writer_seal(writer, err);
+    if (code == TN_OK) { code = tn_part_finish(&writer->part, err); }
+    tn_gguf_writer_abandon(writer); /* of what is in its place by now nothing is left to remove */
     return code;
 }

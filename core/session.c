@@ -16,10 +16,43 @@ static int32_t no_memory(tn_error *err) {
 
 /* ---- plan and cache --------------------------------------------------------------------------------- */
 
+static int32_t copy_captures(tn_session *s, const tn_session_options *options, tn_error *err) {
+    uint32_t count = options ? options->capture_count : 0;
+    s->captures = tn_arena_array(&s->arena, count, sizeof *s->captures);
+    s->capture_list = tn_arena_array(&s->arena, count, sizeof *s->capture_list);
+    if (!s->captures || !s->capture_list) { return no_memory(err); }
+    for (uint32_t i = 0; i < count; i++) {
+        s->captures[i] = options->captures[i];
+        TN_TRY(TN_VIEW(&s->match->view, &s->captures[i], tn_capture, err));
+        s->capture_list[i] = &s->captures[i];
+    }
+    s->capture_count = count;
+    return TN_OK;
+}
+
+/* The plan learns which values and which matrices' inputs its steps will be asked for. */
+static int32_t ask_captures(tn_session *s, tn_compile *compile, tn_error *err) {
+    uint32_t *values = tn_arena_array(&s->arena, s->capture_count, sizeof *values);
+    uint32_t *weights = tn_arena_array(&s->arena, s->capture_count, sizeof *weights);
+    if (!values || !weights) { return no_memory(err); }
+    for (uint32_t i = 0; i < s->capture_count; i++) {
+        const tn_capture *capture = &s->captures[i];
+        if (capture->value) {
+            values[compile->capture_count++] = capture->value;
+        } else {
+            weights[compile->weight_capture_count++] = capture->weight;
+        }
+    }
+    compile->captures = values;
+    compile->weight_captures = compile->weight_capture_count ? weights : NULL;
+    return TN_VIEW(&s->match->view, compile, tn_compile, err);
+}
+
 static int32_t compile_plan(tn_session *s, tn_error *err) {
     const tn_match *m = s->match;
     tn_asked asked;
     TN_TRY(tn_groups_ask(m, &s->groups, s->step_rows, s->sequence_limit, &asked, err));
+    TN_TRY(ask_captures(s, &asked.compile, err));
     s->plan_memory.struct_size = m->view.sizes[TN_STRUCT_tn_memory];
     TN_TRY(m->backend->memory(m->backend_self, &asked.compile, &s->plan_memory, err));
     return m->backend->compile(m->backend_self, s->model->placed, &asked.compile, &s->plan, err);
@@ -87,6 +120,7 @@ int32_t tn_session_create(tn_model *model, const tn_session_options *options, tn
     atomic_init(&s->cancelled, 0);
     choose_limits(s, options);
     int32_t code = tn_groups_form(s->match, &s->arena, &s->groups, err);
+    if (code == TN_OK) { code = copy_captures(s, options, err); }
     if (code == TN_OK) { code = compile_plan(s, err); }
     if (code == TN_OK) { code = create_cache(s, err); }
     if (code == TN_OK) { code = make_buffer(s, err); }

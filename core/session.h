@@ -47,6 +47,9 @@ struct tn_session {
     tn_memory plan_memory;
     tn_groups groups;
     tn_page_pool *pools; /**< one a group */
+    tn_capture *captures;
+    const tn_capture **capture_list;
+    uint32_t capture_count;
     tn_step_buffer buffer;
     tn_seq *sequences; /**< a list */
 };

@@ -226,6 +226,8 @@ static int32_t fill_step(struct run *run, tn_error *err) {
                         .output_rows = b->output_rows,
                         .sequences = b->entry_list,
                         .outputs = b->outputs,
+                        .captures = s->capture_list,
+                        .capture_count = s->capture_count,
                         .cancelled = poll_cancelled,
                         .cancel_context = s};
     for (uint32_t i = 0; i < b->piece_count; i++) {

@@ -49,6 +49,27 @@ const struct command commands[] = {
      "Prints each tensor that has some, how many and where the first one is; status 4 if there are any. Needs only the "
      "formats: architecture and tokenizer may be unknown.",
      cmd_check},
+    {CMD_QUANTIZE, "quantize", "", "a model in another type, smaller as a rule",
+     "Makes a model file from another one, its tensors in other types: a file type says which tensor gets which. Needs "
+     "only the formats; architecture and tokenizer may be unknown. Where rows do not fit a type's blocks another type "
+     "stands in, which is reported. Metadata are kept, but for file type, quantization version and the source of "
+     "importance data. A source with infinite or undefined numbers is refused.\n\n"
+     "The new file appears when it is whole and on disk; until then one that was there stays. Memory does not depend on "
+     "the size of tensors: at most 8 MB a thread, and twice the size of the importance file.",
+     cmd_quantize},
+    {CMD_IMATRIX, "imatrix", "", "which columns of a model's matrices matter",
+     "Runs a text through a model and sums, for each matrix of its layers, the squares of what goes into each column: "
+     "the importance matrix that quantising reads. The text is cut into chunks; what is left over is dropped. With "
+     "--in-file the sums of earlier runs are added, without -f files are just merged. Reports how much was seen and how "
+     "unequal the columns are, and the next command to type.\n\n"
+     "Written every minute, and after ^C, so that little is lost; then the command that goes on is told.",
+     cmd_imatrix},
+    {CMD_PERPLEXITY, "perplexity", "", "how well a model predicts a text",
+     "Cuts a text into chunks and scores the second half of each: perplexity with its standard error. With --save-logits "
+     "the logits are kept as a base; with --base they are compared with those of another model that read the same text: "
+     "Kullback-Leibler divergence of this model from the base (mean with its error, 99 % of the tokens, largest), how "
+     "often both find the same token likeliest, and both perplexities.",
+     cmd_perplexity},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, LIST, INTEGER, SEED, REAL };
+enum kind { FLAG, TEXT, LIST, INTEGER, SEED, REAL, BYTES };
 
 struct row {
     unsigned commands;
@@ -76,9 +76,59 @@ static const struct row rows[] = {
     {CMD_INFO, 0, "tokenize", TEXT, AT(tokenize), NO_LIMITS, "FILE",
      "encode FILE and report bytes, tokens, bytes per token and whether decoding gives it back"},
 
+    {CMD_CHUNKS, 'f', "file", TEXT, AT(file), NO_LIMITS, "FILE", "the text"},
+    {CMD_CHUNKS, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
+     "tokens of a chunk of the text (default: 512)"},
+    {CMD_CHUNKS, 0, "chunks", INTEGER, AT(chunks), 1, INT32_MAX, "N",
+     "at most N chunks (default: all that are whole)"},
+    {CMD_IMATRIX, 0, "from-chunk", INTEGER, AT(from_chunk), 0, INT32_MAX, "N",
+     "leave out the first N chunks: to go on where a run was interrupted"},
+    {CMD_IMATRIX, 0, "in-file", LIST, AT(in_files), NO_LIMITS, "FILE",
+     "add what another run has gathered; may be repeated"},
+    {CMD_IMATRIX, 0, "output-tensor", FLAG, AT(output_tensor), NO_LIMITS, NULL,
+     "also for matrices behind the last layer (slower: all logits are computed)"},
+    {CMD_IMATRIX, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+     "where the importance matrix goes, as GGUF"},
+    {CMD_PERPLEXITY, 0, "save-logits", TEXT, AT(save), NO_LIMITS, "FILE",
+     "keep all logits that were scored as a base for later runs"},
+    {CMD_PERPLEXITY, 0, "base", TEXT, AT(base), NO_LIMITS, "FILE",
+     "compare with the logits of another run; -c and --chunks are then the base's"},
+
+    {CMD_QUANTIZE, 'i', "input", TEXT, AT(input), NO_LIMITS, "FILE",
+     "the file to read: any GGUF file, of a split one any shard"},
+    {CMD_QUANTIZE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+     "the new file; of several shards FILE-00001-of-00003.gguf and so on"},
+    {CMD_QUANTIZE, 0, "type", TEXT, AT(type), NO_LIMITS, "TYPE",
+     "a file type (any other word shows the list), or COPY: all tensors as they are"},
+    {CMD_QUANTIZE, 0, "imatrix", TEXT, AT(importance), NO_LIMITS, "FILE",
+     "importance data, as tenon imatrix writes them; the older form is read too"},
+    {CMD_QUANTIZE, 0, "pure", FLAG, AT(pure), NO_LIMITS, NULL,
+     "one type for all tensors, where the file type has several"},
+    {CMD_QUANTIZE, 0, "tensor-type", LIST, AT(tensor_types), NO_LIMITS, "REGEX=TYPE",
+     "TYPE for tensors whose name has a match of REGEX (POSIX extended); may be repeated: the first that matches "
+     "counts, before all else"},
+    {CMD_QUANTIZE, 0, "tensor-type-file", TEXT, AT(tensor_type_file), NO_LIMITS, "FILE",
+     "more of these, one a line; # starts a comment line"},
+    {CMD_QUANTIZE, 0, "output-type", TEXT, AT(output_type), NO_LIMITS, "TYPE",
+     "TYPE for the output tensor (where there is none: for the token embedding)"},
+    {CMD_QUANTIZE, 0, "embedding-type", TEXT, AT(embedding_type), NO_LIMITS, "TYPE",
+     "TYPE for the token embedding"},
+    {CMD_QUANTIZE, 0, "leave-output", FLAG, AT(leave_output), NO_LIMITS, NULL,
+     "leave the output tensor as it is"},
+    {CMD_QUANTIZE, 0, "allow-requantize", FLAG, AT(allow_requantize), NO_LIMITS, NULL,
+     "also convert tensors that are quantised: loses more than converting the original would"},
+    {CMD_QUANTIZE, 0, "dry-run", FLAG, AT(dry_run), NO_LIMITS, NULL,
+     "only report what would be done, with exact sizes"},
+    {CMD_QUANTIZE, 0, "keep-split", FLAG, AT(keep_split), NO_LIMITS, NULL,
+     "write shards that hold the tensors which they hold in the input"},
+    {CMD_QUANTIZE, 0, "split-max-size", BYTES, AT(split_size), NO_LIMITS, "N[K|M|G]",
+     "write shards of at most so many bytes (K, M, G: thousands, millions, billions)"},
+    {CMD_QUANTIZE, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
+     "replace the new file if it is there already"},
+
     {CMD_MODEL | CMD_CHECK | CMD_QUANTIZE, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",
      "threads to compute with (default: all that this process may use)"},
-    {CMD_MODEL, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
+    {CMD_MODEL & ~CMD_CHUNKS, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
      "tokens that a sequence may have (default: what the file says); memory is taken as it fills"},
     {CMD_MODEL, 0, "kv", TEXT, AT(cache), NO_LIMITS, "TYPE",
      "type of the key/value cache: f16 (default) or f32"},
@@ -136,6 +186,19 @@ static int bad_number(const struct command *command, const struct row *row, cons
                        row->high);
 }
 
+/* N, NK, NM or NG. */
+static int set_bytes(const struct command *command, const struct row *row, const char *text, uint64_t *out) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    uint64_t unit = *end == 'G' ? 1000000000 : *end == 'M' ? 1000000 : *end == 'K' ? 1000 : 1;
+    if (text[0] < '0' || text[0] > '9' || errno || value == 0 || end[*end && unit > 1] ||
+        __builtin_mul_overflow(value, unit, out)) {
+        return usage_error(command->name, "--%s: \"%s\" is no number of bytes such as 500M", row->name, text);
+    }
+    return EXIT_DONE;
+}
+
 static int set_number(const struct command *command, const struct row *row, const char *text, void *at) {
     char *end = NULL;
     errno = 0;
@@ -159,21 +222,23 @@ static int set_number(const struct command *command, const struct row *row, cons
     return EXIT_DONE;
 }
 
+static int append(const struct command *command, const struct row *row, const char *text,
+                  struct text_list *list) {
+    if (!*text) { return usage_error(command->name, "--%s: the name is empty", row->name); }
+    if (list->count == MAX_LIST) {
+        return usage_error(command->name, "--%s was given more than %d times", row->name, MAX_LIST);
+    }
+    list->at[list->count++] = text;
+    return EXIT_DONE;
+}
+
 static int set_option(const struct command *command, const struct row *row, char *text, struct options *out) {
     void *at = (char *)out + row->offset;
-    if (text && !*text && row->kind == LIST) {
-        return usage_error(command->name, "--%s: the name is empty", row->name);
-    }
     switch (row->kind) {
     case FLAG: *(bool *)at = true; return EXIT_DONE;
     case TEXT: *(const char **)at = text; return EXIT_DONE;
-    case LIST:
-        if (out->plugin_dir_count == MAX_PLUGIN_DIRS) {
-            return usage_error(command->name, "--%s was given more than %d times", row->name,
-                               MAX_PLUGIN_DIRS);
-        }
-        out->plugin_dirs[out->plugin_dir_count++] = text;
-        return EXIT_DONE;
+    case LIST: return append(command, row, text, at);
+    case BYTES: return set_bytes(command, row, text, at);
     case SEED: out->seed_given = true; break;
     case INTEGER:
     case REAL: break;
@@ -243,7 +308,7 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
         return usage_error(command->name, "unexpected \"%s\" (see tenon %s --help)", out->arguments[0],
                            command->name);
     }
-    if ((command->bit & CMD_FILE) && !out->model && !out->help) {
+    if ((command->bit & CMD_FILE & ~CMD_IMATRIX) && !out->model && !out->help) {
         return usage_error(command->name, "which model? (-m FILE)");
     }
     return EXIT_DONE;

@@ -37,21 +37,34 @@ enum {
     CMD_MERGE = 1 << 13,
     CMD_ALL = (1 << 14) - 1,
     CMD_MODEL = CMD_RUN | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO | CMD_IMATRIX |
-                CMD_PERPLEXITY,       /* takes what running takes */
-    CMD_FILE = CMD_MODEL | CMD_CHECK, /* takes -m */
+                CMD_PERPLEXITY,                /* takes what running takes */
+    CMD_FILE = CMD_MODEL | CMD_CHECK,          /* takes -m */
+    CMD_CHUNKS = CMD_IMATRIX | CMD_PERPLEXITY, /* reads a text in chunks */
 };
 
-enum { MAX_PLUGIN_DIRS = 32 };
+enum { MAX_LIST = 32 };
+
+/* The values of an option that may be repeated. */
+struct text_list {
+    const char *at[MAX_LIST];
+    uint64_t count;
+};
 
 /* Everything that can be said on a command line, with the command's defaults where it was not said. */
 struct options {
     const char *model, *prompt, *file, *ids, *out, *tokenize, *cache, *backend, *format;
-    const char *plugin_dirs[MAX_PLUGIN_DIRS];
-    uint64_t plugin_dir_count;
+    const char *base, *save; /* of perplexity */
+    const char *input, *type, *importance, *output_type, *embedding_type, *tensor_type_file; /* of quantize */
+    struct text_list tensor_types;
+    uint64_t split_size;
+    bool pure, leave_output, allow_requantize, dry_run, keep_split, force;
+    struct text_list plugin_dirs, in_files;
+    int64_t chunks, from_chunk; /* of a text; chunks 0: all */
     int64_t count, prompt_count, gen_count, repeats, threads, context, step, repeat_last;
     int64_t top_k;
     uint64_t seed;
     double temperature, top_p, min_p, repeat_penalty;
+    bool output_tensor;
     bool seed_given, special, ignore_eos, json, verbose, quiet, tensors, meta, help;
     char *const *arguments; /* what is left: subcommand and its operands */
     int argument_count;

@@ -26,8 +26,8 @@ static void on_log(void *context, int32_t level, const char *text) {
 
 int open_engine(const struct options *options, tn_engine **out) {
     tn_engine_options wanted = {
-        .plugin_dirs = options->plugin_dirs,
-        .plugin_dir_count = (uint32_t)options->plugin_dir_count,
+        .plugin_dirs = options->plugin_dirs.at,
+        .plugin_dir_count = (uint32_t)options->plugin_dirs.count,
         .threads = (uint32_t)options->threads,
         .log = on_log,
         .log_context = (void *)options,

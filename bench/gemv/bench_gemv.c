@@ -193,6 +193,9 @@ int main(int argc, char **argv) {
         uint64_t state = 1, unit = 1 << 16;
         if ((argc > 3 && strcmp(argv[3], *name) != 0) || cols % format->block != 0) { continue; }
         random_blocks(format, unit / format->block, &state, memory);
+        for (uint64_t i = 0; format->type == 39 && i < unit / 32; i++) {
+            memory[17 * i] |= 64; /* MXFP4: no subnormal scales, which tests want and no model has */
+        }
         uint64_t first = unit / format->block * format->block_bytes;
         for (uint64_t at = first; at < bytes; at += first) {
             memcpy(memory + at, memory, at + first < bytes ? first : bytes - at);

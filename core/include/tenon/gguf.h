@@ -70,7 +70,8 @@ const char *tn_gguf_mapped_at(const void *address);
 /**
  * Writes a version 3 file beside `path` and renames it over when it is whole and synced. Order: create, any
  * number of put and declare, then the declared tensors' bytes in their order by write (in pieces of any size,
- * padding is the writer's), then finish. Until finish has succeeded nothing is to be seen at `path`.
+ * padding is the writer's), then finish. Until finish has succeeded nothing is to be seen at `path`. With NULL
+ * as the path nothing is written: such a writer is asked for the size after put and declare, and abandoned.
  */
 typedef struct tn_gguf_writer tn_gguf_writer;
 int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *err);
@@ -80,6 +81,10 @@ int32_t tn_gguf_writer_put(tn_gguf_writer *writer, const char *key, const tn_kv 
 int32_t tn_gguf_writer_declare(tn_gguf_writer *writer, const char *name, uint32_t type, uint32_t dim_count,
                                const uint64_t *dims, uint64_t size, tn_error *err);
 int32_t tn_gguf_writer_write(tn_gguf_writer *writer, const void *data, uint64_t size, tn_error *err);
+/** Bytes of the whole file, as far as it is described now. */
+uint64_t tn_gguf_writer_size(const tn_gguf_writer *writer);
+/** Syncs, so that finish has only to rename: for several files that are to appear together. */
+int32_t tn_gguf_writer_seal(tn_gguf_writer *writer, tn_error *err);
 /** Syncs and renames; frees the writer, whatever happens. */
 int32_t tn_gguf_writer_finish(tn_gguf_writer *writer, tn_error *err);
 /** Removes the unfinished file; frees the writer. NULL is fine. */

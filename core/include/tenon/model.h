@@ -146,6 +146,9 @@ typedef struct tn_sequence_state tn_seq;
 typedef struct tn_session_options {
     uint32_t step_rows; /**< most tokens of one step; 0: 512 */
     uint32_t sequences; /**< most sequences at once; 0: 1 */
+    /** What every step hands out, also the steps of a run that fails later. Copied; struct_size is set here. */
+    const tn_capture *captures;
+    uint32_t capture_count;
 } tn_session_options;
 
 int32_t tn_session_create(tn_model *model, const tn_session_options *options, tn_session **out,

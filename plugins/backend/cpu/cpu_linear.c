@@ -58,11 +58,13 @@ void cpu_source_act(const cpu_source *source, uint64_t count, unsigned char *at,
 static void fill_act(const cpu_kernels *kernels, const cpu_source *source, const tn_act *act, uint64_t row,
                      const float *x) {
     unsigned char *data = (unsigned char *)act->data + row * source->planes * act->stride;
-    float *scales = (float *)act->scales + row * source->planes * act->scale_stride;
-    int16_t *sums = (int16_t *)act->sums + row * source->planes * act->sum_stride;
     if (act->form == TN_FORM_F32) {
         memcpy(data, x, act->cols * sizeof *x);
-    } else if (source->planes == 1) {
+        return;
+    }
+    float *scales = (float *)act->scales + row * source->planes * act->scale_stride;
+    int16_t *sums = (int16_t *)act->sums + row * source->planes * act->sum_stride;
+    if (source->planes == 1) {
         kernels->quantise_i8x32(x, act->cols, (int8_t *)data, scales, sums);
     } else {
         cpu_quantise_planes(x, act->cols, (int8_t *)data, (int8_t *)data + act->stride, scales,

@@ -80,6 +80,13 @@ static void count_uses(cpu_plan *plan) {
 }
 
 static int32_t set_captures(cpu_plan *plan, const tn_compile *compile, bool *whole, tn_error *err) {
+    if (compile->weight_capture_count) {
+        uint32_t number = compile->weight_captures[0] - 1;
+        const tn_weight *w = number < plan->graph->weight_count ? plan->graph->weights[number] : NULL;
+        TN_FAIL(err, TN_E_OP_UNSUPPORTED,
+                "%s: the cpu backend has no mixture of experts, it cannot show what their matrices get",
+                w ? w->name : "a weight that is not there");
+    }
     for (uint32_t i = 0; i < compile->capture_count; i++) {
         uint32_t v = compile->captures[i];
         if (v < 1 || v > plan->value_count) {

@@ -101,7 +101,14 @@ typedef struct experts_call {
     const ref_run *run;
     const tn_node *node;
     const tn_weight *gate, *up, *down, *gate_bias, *up_bias, *down_bias;
+    uint32_t captured; /* 1: a capture sees an input of this node's matrices */
 } experts_call;
+
+/* One expert at work for one row. */
+typedef struct expert_turn {
+    uint32_t row, expert;
+    double weight; /* that the route gives it */
+} expert_turn;
 
 /* Number `i` of an expert's row of a bias ([size, experts]); 0 if there is none. */
 static double expert_bias(const tn_weight *bias, uint64_t expert, uint64_t i, float *row) {
@@ -118,10 +125,26 @@ static double expert_number(const tn_weight *w, const tn_weight *bias, uint64_t 
     return dot + expert_bias(bias, expert, i, row);
 }
 
+/* Hands x, the input of slots `first` to `last`, to the captures of those matrices. */
+static void capture_input(const experts_call *call, uint32_t first, uint32_t last, const expert_turn *turn,
+                          const double *x, uint64_t width) {
+    const tn_step *step = call->run->step;
+    float *out = call->run->plan->captured;
+    for (uint64_t i = 0; i < width; i++) { out[i] = (float)x[i]; }
+    for (uint32_t slot = first; slot <= last; slot++) {
+        for (uint32_t i = 0; i < step->capture_count; i++) {
+            const tn_capture *c = step->captures[i];
+            if (c->value || !c->weight || c->weight != call->node->weights[slot]) { continue; }
+            c->take_input(c->context, c->weight, turn->expert, turn->row, out, (uint32_t)width);
+        }
+    }
+}
+
 /* Adds weight * expert(x) to y. */
-static void add_expert(const experts_call *call, uint64_t expert, double weight, const double *x, double *y,
+static void add_expert(const experts_call *call, const expert_turn *turn, const double *x, double *y,
                        const ref_scratch *scratch) {
     const tn_experts *a = call->node->attributes;
+    uint64_t expert = turn->expert;
     double *hidden = scratch->work;
     for (uint64_t i = 0; i < call->up->rows; i++) {
         double up = expert_number(call->up, call->up_bias, expert, i, x, scratch->row);
@@ -132,8 +155,12 @@ static void add_expert(const experts_call *call, uint64_t expert, double weight,
             hidden[i] = ref_activate(a->act, a->alpha, up);
         }
     }
+    if (call->captured) {
+        capture_input(call, 0, 1, turn, x, call->up->cols);
+        capture_input(call, 2, 2, turn, hidden, call->down->cols);
+    }
     for (uint64_t i = 0; i < call->down->rows; i++) {
-        y[i] += weight * expert_number(call->down, call->down_bias, expert, i, hidden, scratch->row);
+        y[i] += turn->weight * expert_number(call->down, call->down_bias, expert, i, hidden, scratch->row);
     }
 }
 
@@ -146,8 +173,28 @@ static void experts_row(void *arg, uint64_t r, uint32_t worker) {
     double *y = ref_row(call->run, call->node->result, r);
     for (uint64_t i = 0; i < call->down->rows; i++) { y[i] = 0; }
     for (uint32_t u = 0; u < used; u++) {
-        add_expert(call, (uint64_t)route[u], route[used + u], x, y, &call->run->plan->workers[worker]);
+        expert_turn turn = {(uint32_t)r, (uint32_t)route[u], route[used + u]};
+        add_expert(call, &turn, x, y, &call->run->plan->workers[worker]);
     }
+}
+
+/* [compute] All rows in order: captures are promised that. */
+static void experts_rows(void *arg, uint64_t index, uint32_t worker) {
+    const experts_call *call = arg;
+    (void)index;
+    for (uint32_t r = 0; r < ref_row_count(call->run, call->node->result); r++) {
+        experts_row(arg, r, worker);
+    }
+}
+
+static uint32_t is_captured(const tn_step *step, const tn_node *node) {
+    for (uint32_t i = 0; i < step->capture_count; i++) {
+        const tn_capture *c = step->captures[i];
+        for (uint32_t slot = 0; slot < 3 && !c->value; slot++) {
+            if (c->weight && c->weight == node->weights[slot]) { return 1; }
+        }
+    }
+    return 0;
 }
 
 int32_t ref_experts(ref_run *run, const tn_node *node, tn_error *err) {
@@ -159,8 +206,13 @@ int32_t ref_experts(ref_run *run, const tn_node *node, tn_error *err) {
                          ref_weight(run, node, 2),
                          ref_weight(run, node, 3),
                          ref_weight(run, node, 4),
-                         ref_weight(run, node, 5)};
+                         ref_weight(run, node, 5),
+                         is_captured(run->step, node)};
     (void)err;
-    host->parallel_for(host, ref_row_count(run, node->result), experts_row, &call);
+    if (call.captured) {
+        host->parallel_for(host, 1, experts_rows, &call);
+    } else {
+        host->parallel_for(host, ref_row_count(run, node->result), experts_row, &call);
+    }
     return TN_OK;
 }

@@ -168,7 +168,10 @@ static void need_of_weights(const tn_graph *graph, const tn_node *node, needs *m
         const tn_weight *w = node->weights[i] ? graph->weights[node->weights[i] - 1] : NULL;
         if (!w) { continue; }
         at_least(&most->row, w->cols);
-        if (node->op == TN_OP_experts && i == 1) { at_least(&most->work, 2 * w->rows); }
+        if (node->op == TN_OP_experts && i == 1) {
+            at_least(&most->work, 2 * w->rows);
+            at_least(&most->captured, w->rows);
+        }
         if (node->op != TN_OP_embed && node->op != TN_OP_experts && !(node->op == TN_OP_linear && i == 0)) {
             at_least(&most->numbers, w->cols * w->rows);
         }
@@ -230,6 +233,33 @@ static int32_t check_slots(const tn_compile *compile, tn_error *err) {
     return TN_OK;
 }
 
+static int is_expert_matrix(const tn_graph *graph, uint32_t weight) {
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const tn_node *node = graph->nodes[n];
+        for (uint32_t slot = 0; slot < 3 && node->op == TN_OP_experts; slot++) {
+            if (node->weights[slot] == weight) { return 1; }
+        }
+    }
+    return 0;
+}
+
+static int32_t check_captures(const tn_compile *compile, tn_error *err) {
+    const tn_graph *graph = compile->graph;
+    for (uint32_t i = 0; i < compile->capture_count; i++) {
+        uint32_t v = compile->captures[i];
+        if (v < 1 || v > graph->value_count) {
+            TN_FAIL(err, TN_E_INPUT, "capture of value %u, the graph has %u", v, graph->value_count);
+        }
+    }
+    for (uint32_t i = 0; i < compile->weight_capture_count; i++) {
+        uint32_t w = compile->weight_captures[i];
+        if (!w || !is_expert_matrix(graph, w)) {
+            TN_FAIL(err, TN_E_INPUT, "capture of the inputs of weight %u, which is no matrix of experts", w);
+        }
+    }
+    return TN_OK;
+}
+
 static int alloc_scratch(ref_plan *plan, const needs *most) {
     const tn_host *host = plan->host;
     int complete = (plan->captured = alloc_array(host, most->captured, sizeof(float))) != NULL;
@@ -278,6 +308,7 @@ int32_t ref_compile(void *self, void *placed, const tn_compile *compile, void **
     const tn_host *host = self;
     (void)placed;
     TN_TRY(check_slots(compile, err));
+    TN_TRY(check_captures(compile, err));
     ref_plan *p = alloc_array(host, 1, sizeof *p);
     if (!p) { TN_FAIL(err, TN_E_MEMORY, "no memory for a plan"); }
     p->host = host;

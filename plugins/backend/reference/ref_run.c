@@ -110,7 +110,9 @@ static void take_rows(const ref_run *run, const tn_capture *capture) {
 static void serve_captures(const ref_run *run, const tn_node *node) {
     for (uint32_t i = 0; i < run->step->capture_count; i++) {
         const tn_capture *capture = run->step->captures[i];
-        if (capture->value - node->result < ref_result_count(node)) { take_rows(run, capture); }
+        if (capture->value && capture->value - node->result < ref_result_count(node)) {
+            take_rows(run, capture);
+        }
     }
 }
 

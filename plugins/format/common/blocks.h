@@ -18,6 +18,12 @@ typedef struct tn_shape {
 /** Takes one block apart: w = scales[i / group] * codes[i] (+ minimums[i / group] where there are any). */
 typedef void tn_block_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums);
 
+/** Eight bits to eight bytes of 0 or 1, the lowest first. */
+static inline uint64_t tn_bytes_of_bits(uint8_t bits) {
+    uint64_t each = bits * 0x0101010101010101u & 0x8040201008040201u; /* bit i alone in byte i */
+    return (each + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
+}
+
 TN_INLINE void tn_decode_blocks(const void *blocks, uint64_t count, float *out, tn_shape shape,
                                 tn_block_open *open) {
     const uint8_t *block = blocks;
@@ -49,6 +55,19 @@ static inline float tn_largest(const float *x, uint32_t count) {
     return largest;
 }
 
+/** The largest magnitude of `count` numbers, a multiple of 8: in lanes, so that it is compiled to vectors. */
+static inline float tn_size(const float *x, uint32_t count) {
+    float lanes[8] = {0}, size = 0;
+    for (uint32_t i = 0; i < count; i += 8) {
+        for (uint32_t k = 0; k < 8; k++) {
+            float number = fabsf(x[i + k]);
+            lanes[k] = number > lanes[k] ? number : lanes[k];
+        }
+    }
+    for (uint32_t k = 0; k < 8; k++) { size = lanes[k] > size ? lanes[k] : size; }
+    return size;
+}
+
 /** What `check` answers, if the first bad block of `count` is `first`. */
 static inline int32_t tn_check_result(uint64_t first, uint64_t count, uint64_t *bad) {
     if (first == count) { return TN_OK; }
@@ -76,8 +95,7 @@ TN_INLINE int32_t tn_encode_blocks(const float *x, uint64_t rows, uint64_t cols,
 
 /** The weights of `count` columns in the error of a block: their importance, or 1 where none has any. */
 static inline void tn_block_weights(const float *importance, uint32_t count, float *weights) {
-    float most = 0;
-    for (uint32_t i = 0; importance && i < count; i++) { most = fmaxf(most, importance[i]); }
+    float most = importance ? tn_size(importance, count) : 0;
     for (uint32_t i = 0; i < count; i++) { weights[i] = most > 0 ? importance[i] / most : 1; }
 }
 
@@ -104,48 +122,6 @@ static inline float tn_fold(float *terms, uint32_t count) {
         for (uint32_t i = 0; i < half; i++) { terms[i] += terms[half + i]; }
     }
     return terms[0] + terms[2] + (terms[1] + terms[3]);
-}
-
-/** With the codes nearest to x[i] * trial: the sums of wx * code and of w * code^2. */
-static inline void tn_try_scale(const float *x, const float *w, const float *wx, uint32_t count, float low,
-                                float high, float trial, float *xq, float *qq) {
-    float xq_terms[TN_SEARCH_MAX], qq_terms[TN_SEARCH_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        float q = tn_nearest(x[i] * trial, low, high);
-        xq_terms[i] = wx[i] * q;
-        qq_terms[i] = w[i] * (q * q);
-    }
-    *xq = tn_fold(xq_terms, count);
-    *qq = tn_fold(qq_terms, count);
-}
-
-/**
- * The scale for which codes of low .. high (low = -high - 1) come nearest to x, `count` numbers (16 or 32):
- * codes for some eighty trial scales, for each set of codes the scale of least squares, and of these the
- * best. 0 if x is all zero.
- */
-static inline float tn_search_scale(const float *x, const float *weights, uint32_t count, float low,
-                                    float high) {
-    enum { STEPS = 20 }; /* on each side of the scale that takes the largest number just to `low` */
-    float largest = tn_largest(x, count), inverse = tn_inverse(largest), best = 0, best_gain = 0;
-    float unit[TN_SEARCH_MAX], weighted[TN_SEARCH_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        unit[i] = x[i] * inverse;
-        weighted[i] = weights[i] * unit[i];
-    }
-    for (int32_t side = -1; inverse != 0 && side <= 1; side += 2) {
-        for (int32_t step = -STEPS; step <= STEPS; step++) {
-            float trial = (float)side * (low - 0.08f * (float)step), xq, qq;
-            tn_try_scale(unit, weights, weighted, count, low, high, trial, &xq, &qq);
-            /* The error falls by xq^2 / qq. A rounding error is no gain, or equal groups would choose
-             * differently. */
-            if (qq > 0 && xq * xq > best_gain * qq * 1.00001f) {
-                best_gain = xq * xq / qq;
-                best = xq / qq * largest;
-            }
-        }
-    }
-    return best;
 }
 
 /**

@@ -49,11 +49,13 @@ TN_INLINE __m512i tn_words16(const tn_row_group *rows, uint64_t offset) {
 
 /** 16 bytes at `offset` of the rows j, 4 + j, 8 + j, 12 + j: one row a quarter. */
 TN_INLINE __m512i tn_load_quarters(const tn_row_group *rows, uint32_t j, uint64_t offset) {
-    __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(tn_row(rows, j) + offset)));
-    x = _mm512_mask_broadcast_i32x4(x, 0x00f0, _mm_loadu_si128((const void *)(tn_row(rows, 4 + j) + offset)));
-    x = _mm512_mask_broadcast_i32x4(x, 0x0f00, _mm_loadu_si128((const void *)(tn_row(rows, 8 + j) + offset)));
-    return _mm512_mask_broadcast_i32x4(x, 0xf000,
-                                       _mm_loadu_si128((const void *)(tn_row(rows, 12 + j) + offset)));
+    __m256i half[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        __m128i low = _mm_loadu_si128((const void *)(tn_row(rows, 8 * i + j) + offset));
+        __m128i high = _mm_loadu_si128((const void *)(tn_row(rows, 8 * i + 4 + j) + offset));
+        half[i] = _mm256_set_m128i(high, low);
+    }
+    return _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
 }
 
 /** The binary16 in the lower and in the upper half of each lane, as floats. */
@@ -101,6 +103,8 @@ typedef __m512i tn_open_two(const uint8_t *a, const uint8_t *b);
 /** How blocks of 32 of sixteen rows are held: eight vectors of unsigned codes, and their products with 32
  * codes. */
 typedef void tn_open_rows(const tn_row_group *rows, __m512i *w);
+/** The first four bytes of those blocks, row i's in lane i. */
+typedef __m512i tn_open_heads(const tn_row_group *rows);
 typedef __m512i tn_dot_rows(const __m512i *w, const int8_t *x);
 
 /** Signed bytes, offset by 128: rows i and i + 4 (i < 4) in the halves of w[i], rows 8 + i and 12 + i of w[4
@@ -155,8 +159,8 @@ TN_INLINE __m512 tn_step32_avx512(const __m512i *w, int32_t bias, tn_dot_rows *d
 
 /** Blocks of 32 with d at 0 and, where there is one, the minimum at 2. `acts` is a constant or
  * call->act_rows. */
-TN_INLINE void tn_rows32_avx512(const tn_gemv *call, tn_shape shape, int32_t bias, tn_open_rows *open,
-                                tn_dot_rows *dot, uint64_t acts) {
+TN_INLINE void tn_rows32_avx512(const tn_gemv *call, tn_shape shape, int32_t bias, tn_open_heads *heads,
+                                tn_open_rows *open, tn_dot_rows *dot, uint64_t acts) {
     for (uint64_t r = 0; r < call->rows; r += 16) {
         const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
         const uint8_t *next = tn_ahead(first, 16 * call->row_stride);
@@ -164,7 +168,7 @@ TN_INLINE void tn_rows32_avx512(const tn_gemv *call, tn_shape shape, int32_t bia
         __m512 acc[TN_MAX_ROWS];
         for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
         for (uint64_t b = 0; b < call->cols / 32; b++) {
-            __m512i w[8], words = tn_words16(&rows, 0);
+            __m512i w[8], words = heads(&rows);
             __m512 scale = tn_lower_halves(words), minimum = tn_upper_halves(words);
             open(&rows, w);
             tn_prefetch(next, 16 * shape.bytes);
@@ -181,13 +185,23 @@ TN_INLINE void tn_rows32_avx512(const tn_gemv *call, tn_shape shape, int32_t bia
     }
 }
 
+/** For types whose codes and heads come out of the same bytes. */
+TN_INLINE void tn_gemv32_heads_avx512(const tn_gemv *call, tn_shape shape, int32_t bias, tn_open_heads *heads,
+                                      tn_open_rows *open, tn_dot_rows *dot) {
+    if (call->act_rows == 1) {
+        tn_rows32_avx512(call, shape, bias, heads, open, dot, 1);
+    } else {
+        tn_rows32_avx512(call, shape, bias, heads, open, dot, call->act_rows);
+    }
+}
+
+TN_INLINE __m512i tn_load_heads16(const tn_row_group *rows) {
+    return tn_words16(rows, 0);
+}
+
 TN_INLINE void tn_gemv32_avx512(const tn_gemv *call, tn_shape shape, int32_t bias, tn_open_rows *open,
                                 tn_dot_rows *dot) {
-    if (call->act_rows == 1) {
-        tn_rows32_avx512(call, shape, bias, open, dot, 1);
-    } else {
-        tn_rows32_avx512(call, shape, bias, open, dot, call->act_rows);
-    }
+    tn_gemv32_heads_avx512(call, shape, bias, tn_load_heads16, open, dot);
 }
 #endif
 

@@ -6,35 +6,15 @@ static void decode(void *self, const void *blocks, uint64_t count, float *out) {
     tn_decode_blocks(blocks, count, out, Q4_0_SHAPE, q4_0_open);
 }
 
-static void pack_codes(const int8_t *codes, uint8_t *block) {
-    for (uint32_t i = 0; i < 16; i++) { block[2 + i] = (uint8_t)((codes[i] + 8) | (codes[i + 16] + 8) << 4); }
-}
-
-/*
- * The best of the binary16 scales about that of least squares and about the one that takes the largest number
- * to -8, which is exact where all are equal. 0: it is beyond binary16.
- */
-static int encode_block(const float *x, const float *importance, uint8_t *block) {
-    float weights[32], scales[6], best = INFINITY, largest = tn_largest(x, 32), unit = tn_inverse(largest);
-    tn_block_weights(importance, 32, weights);
-    tn_half_neighbours(tn_search_scale(x, weights, 32, -8, 7), scales);
-    tn_half_neighbours(largest / -8, scales + 3);
-    for (uint32_t s = 0; s < 6; s++) {
-        int8_t codes[32];
-        float error = tn_codes_for_scale(x, weights, 32, -8, 7, scales[s], unit, codes);
-        if (error < best) {
-            best = error;
-            tn_store_half(block, scales[s]);
-            pack_codes(codes, block);
-        }
-    }
-    return best < INFINITY;
-}
-
 static int32_t encode(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,
                       void *blocks, tn_error *err) {
+    tn_run_encode *encode_run = q4_0_encode_scalar; /* the others give the same bytes, faster */
+#if defined(__x86_64__)
+    if (tn_encode_isa(self) & TN_ISA_AVX2) { encode_run = q4_0_encode_avx2; }
+#else
     (void)self;
-    return tn_encode_blocks(x, rows, cols, importance, blocks, err, Q4_0_SHAPE, encode_block);
+#endif
+    return tn_encode_runs(x, rows, cols, importance, blocks, err, 18, encode_run);
 }
 
 static int32_t check(void *self, const void *blocks, uint64_t block_count, uint64_t *bad) {

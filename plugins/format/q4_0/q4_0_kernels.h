@@ -1,8 +1,9 @@
-/* q4_0_kernels.h - the kernels of Q4_0, by instruction set; q4_0.c lists them in the format's table. */
+/* q4_0_kernels.h - the layout of Q4_0, and its kernels and encoders by instruction set, which q4_0.c lists. */
 #ifndef TENON_Q4_0_KERNELS_H
 #define TENON_Q4_0_KERNELS_H
 
 #include "blocks.h"
+#include "run_encode.h"
 
 /* Elements and bytes of a block, columns of a scale, minimums. */
 #define Q4_0_SHAPE ((tn_shape){32, 18, 32, 0})
@@ -17,8 +18,10 @@ static inline void q4_0_open(const uint8_t *block, int8_t *codes, float *scales,
     }
 }
 
+tn_run_encode q4_0_encode_scalar;
 extern const tn_format_kernel q4_0_gemv_scalar, q4_0_unpack_scalar;
 #if defined(__x86_64__)
+tn_run_encode q4_0_encode_avx2;
 extern const tn_format_kernel q4_0_gemv_avx2, q4_0_unpack_avx2;
 extern const tn_format_kernel q4_0_gemv_avx512, q4_0_unpack_avx512;
 #endif

@@ -1,5 +1,5 @@
-/* q4_1_avx2.c - kernels of Q4_1 for AVX2. */
-#include "q4_1_kernels.h"
+/* q4_1_avx2.c - kernels of Q4_1 for AVX2, and its encoder compiled for AVX2. */
+#include "q4_1_encode.h"
 #include "simd_avx2.h"
 
 static inline __m256i open_one(const uint8_t *block) {
@@ -16,6 +16,10 @@ static void gemv(const tn_gemv *call) {
 
 static void unpack(const tn_unpack *call) {
     tn_unpack32_avx2(call, Q4_1_SHAPE, 0, open_one);
+}
+
+uint32_t q4_1_encode_avx2(const tn_run *run, uint8_t *blocks) {
+    return q4_1_encode_run(run, blocks);
 }
 
 TN_GEMV_KERNEL(q4_1_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q4_1 gemv i8x32 avx2", gemv);

@@ -1,8 +1,9 @@
-/* q4_1_kernels.h - the kernels of Q4_1, by instruction set; q4_1.c lists them in the format's table. */
+/* q4_1_kernels.h - the layout of Q4_1, and its kernels and encoders by instruction set, which q4_1.c lists. */
 #ifndef TENON_Q4_1_KERNELS_H
 #define TENON_Q4_1_KERNELS_H
 
 #include "blocks.h"
+#include "run_encode.h"
 
 /* Elements and bytes of a block, columns of a scale, minimums. */
 #define Q4_1_SHAPE ((tn_shape){32, 20, 32, 1})
@@ -20,8 +21,10 @@ static inline void q4_1_open(const uint8_t *block, int8_t *codes, float *scales,
     }
 }
 
+tn_run_encode q4_1_encode_scalar;
 extern const tn_format_kernel q4_1_gemv_scalar, q4_1_unpack_scalar;
 #if defined(__x86_64__)
+tn_run_encode q4_1_encode_avx2;
 extern const tn_format_kernel q4_1_gemv_avx2, q4_1_unpack_avx2;
 extern const tn_format_kernel q4_1_gemv_avx512, q4_1_unpack_avx512;
 #endif

@@ -1,4 +1,4 @@
-/* q6_k_kernels.h - the kernels of Q6_K, by instruction set; q6_k.c lists them in the format's table. */
+/* q6_k_kernels.h - the layout of Q6_K, and its kernels and encoders by instruction set, which q6_k.c lists. */
 #ifndef TENON_Q6_K_KERNELS_H
 #define TENON_Q6_K_KERNELS_H
 
@@ -24,8 +24,10 @@ static inline void q6_k_open(const uint8_t *block, int8_t *codes, float *scales,
     }
 }
 
+tn_block_encode q6_k_encode_scalar;
 extern const tn_format_kernel q6_k_gemv_scalar, q6_k_unpack_scalar;
 #if defined(__x86_64__)
+tn_block_encode q6_k_encode_avx2;
 extern const tn_format_kernel q6_k_gemv_avx2, q6_k_unpack_avx2;
 extern const tn_format_kernel q6_k_gemv_avx512, q6_k_unpack_avx512;
 #endif

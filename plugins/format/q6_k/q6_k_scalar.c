@@ -1,5 +1,5 @@
-/* q6_k_scalar.c - portable kernels of Q6_K. */
-#include "q6_k_kernels.h"
+/* q6_k_scalar.c - portable kernels of Q6_K, and its portable encoder. */
+#include "q6_k_encode.h"
 #include "scalar_kernels.h"
 
 static void gemv(const tn_gemv *call) {
@@ -8,6 +8,10 @@ static void gemv(const tn_gemv *call) {
 
 static void unpack(const tn_unpack *call) {
     tn_scalar_unpack_p8(call, Q6_K_SHAPE, q6_k_open);
+}
+
+int q6_k_encode_scalar(const float *x, const float *importance, uint8_t *block) {
+    return q6_k_encode_block(x, importance, block);
 }
 
 TN_GEMV_KERNEL(q6_k_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q6_k gemv i8x32 portable", gemv);

@@ -6,6 +6,12 @@ static void decode(void *self, const void *blocks, uint64_t count, float *out) {
     tn_decode_blocks(blocks, count, out, Q8_0_SHAPE, q8_0_open);
 }
 
+/* x of magnitude below 2^22 to the nearest integer, ties away from zero. */
+static inline float round_away(float x) {
+    float even = x + 0x1.8p23f - 0x1.8p23f, rest = x - even; /* 1/2 if a tie went down */
+    return even + (float)(rest == 0.5f && x > 0) - (float)(rest == -0.5f && x < 0);
+}
+
 /*
  * The scale takes the largest number to 127; codes are rounded, ties away from zero, by the scale before it
  * is stored, as everybody writes this type. Only a scale that binary16 keeps coarsely (below 2^-14) is
@@ -13,12 +19,12 @@ static void decode(void *self, const void *blocks, uint64_t count, float *out) {
  */
 static int encode_block(const float *x, const float *importance, uint8_t *block) {
     (void)importance;
-    float scale = fabsf(tn_largest(x, 32)) / 127;
+    float scale = tn_size(x, 32) / 127;
     uint16_t half = tn_half_not_short(scale);
     if (half < 0x400) { scale = tn_float_of_half(half); }
     memcpy(block, &half, sizeof half);
     float inverse = tn_inverse(scale);
-    for (uint32_t i = 0; i < 32; i++) { block[2 + i] = (uint8_t)(int8_t)roundf(x[i] * inverse); }
+    for (uint32_t i = 0; i < 32; i++) { block[2 + i] = (uint8_t)(int8_t)round_away(x[i] * inverse); }
     return tn_half_is_finite(block);
 }
 

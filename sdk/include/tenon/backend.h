@@ -77,7 +77,10 @@ typedef struct tn_compile {
     const tn_cache_group *const *groups;
     const uint32_t *captures; /**< values that a step may want to see */
     uint32_t capture_count;
-    uint32_t reserved;
+    uint32_t weight_capture_count;
+    const uint32_t
+        *weight_captures; /**< matrices of `experts` whose inputs a step may want to see; the inputs
+                                        of other ops are values */
 } tn_compile;
 
 /** One sequence of a step. */
@@ -90,14 +93,21 @@ typedef struct tn_sequence {
                                      for held + count tokens */
 } tn_sequence;
 
-/** A value on its way to the host: rows as they were before any rounding to codes. */
+/** A value, or the inputs of a matrix inside `experts`, on the way to the host: rows as they were before any
+ * rounding to codes. */
 typedef struct tn_capture {
     uint32_t struct_size;
-    uint32_t value; /**< one of tn_compile.captures */
+    uint32_t value; /**< one of tn_compile.captures; 0: the inputs of `weight` */
     void *context;
     /** [compute, one thread at a time, in row order] `row` counts from 0 in the step; memory lasts for the
-     * call. */
+     * call. Not called if `value` is 0. */
     void (*take)(void *context, uint32_t value, uint32_t row, const float *data, uint32_t width);
+    uint32_t weight; /**< one of tn_compile.weight_captures; 0: `value` */
+    uint32_t reserved;
+    /** As take(), once for each expert of a row, in the order of its route: what that expert's matrix is
+     * multiplied with. Called if `value` is 0. */
+    void (*take_input)(void *context, uint32_t weight, uint32_t expert, uint32_t row, const float *data,
+                       uint32_t width);
 } tn_capture;
 
 /** One step. Row r is token tokens[r], number index[r] of its sequence. Rows of a sequence are in order of

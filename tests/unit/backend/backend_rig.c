@@ -291,7 +291,9 @@ void session_open(session *s, bench *b, const lengths *most) {
                           .limits = &limits,
                           .groups = s->group_list,
                           .captures = &b->capture,
-                          .capture_count = b->capture != 0};
+                          .capture_count = b->capture != 0,
+                          .weight_captures = b->weight_captures,
+                          .weight_capture_count = b->weight_capture_count};
     code = r->backend->memory(r->self, &compile, &memory, &err);
     cr_assert(code == TN_OK, "%s: %s", r->name, err.text);
     code = r->backend->compile(r->self, s->placed, &compile, &s->plan, &err);

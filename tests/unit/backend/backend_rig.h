@@ -18,9 +18,15 @@ enum {
     TYPE_F16 = 1,
     TYPE_Q4_0 = 2,
     TYPE_Q4_1 = 3,
+    TYPE_Q5_0 = 6,
+    TYPE_Q5_1 = 7,
     TYPE_Q8_0 = 8,
     TYPE_Q6_K = 14,
-    TYPE_BF16 = 30
+    TYPE_BF16 = 30,
+    TYPE_TQ1_0 = 34,
+    TYPE_TQ2_0 = 35,
+    TYPE_Q1_0 = 41,
+    TYPE_Q2_0 = 42
 };
 
 /* ---- rigs */
@@ -56,12 +62,13 @@ typedef struct bench {
     tn_graph_builder *builder;
     tn_writer writer;
     const tn_graph *graph;
-    uint32_t vocab;     /* token ids are below it; 0: all 0 */
-    uint32_t use_types; /* token types 0 and 1 in turn */
-    uint32_t poisoned;  /* row index + 1 whose input of sequence 0 has a NaN */
-    uint32_t width;     /* of the output, set by bench_output() */
-    uint32_t capture;   /* a value to capture, or 0 */
-    uint32_t given;     /* every third token comes as numbers of this width, 0: none */
+    uint32_t vocab;                                    /* token ids are below it; 0: all 0 */
+    uint32_t use_types;                                /* token types 0 and 1 in turn */
+    uint32_t poisoned;                                 /* row index + 1 whose input of sequence 0 has a NaN */
+    uint32_t width;                                    /* of the output, set by bench_output() */
+    uint32_t capture;                                  /* a value to capture, or 0 */
+    uint32_t weight_captures[3], weight_capture_count; /* matrices of experts whose inputs may be captured */
+    uint32_t given; /* every third token comes as numbers of this width, 0: none */
 } bench;
 
 typedef void (*bench_make)(bench *b, const void *context);

@@ -86,6 +86,18 @@ Test(conform, linear_q4_0) {
 Test(conform, linear_q4_1) {
     conform_type(TYPE_Q4_1, 32, TOLERANCE_I8);
 }
+/* Scales for 64, for 128 and for 256 columns; codes of five bits, without and with minimums. */
+Test(conform, linear_other_groups) {
+    const uint32_t types[][2] = {{TYPE_Q2_0, 64},   {TYPE_Q1_0, 128}, {TYPE_TQ1_0, 256},
+                                 {TYPE_TQ2_0, 256}, {TYPE_Q5_0, 32},  {TYPE_Q5_1, 32}};
+    EACH (t, types) {
+        for (uint32_t i = 0; i < 4; i++) {
+            struct linear_case c = {types[t][0], i % 2 ? 768 : types[t][1], i < 2 ? 17 : 65, i % 2, i == 1};
+            conform("linear", make_linear, &c, &steps[(t + i) % 4], TOLERANCE_I8);
+        }
+    }
+    conform_end();
+}
 Test(conform, linear_q6_k) {
     conform_type(TYPE_Q6_K, 256, TOLERANCE_I8);
 }

@@ -18,7 +18,7 @@ static void give_up(const char *what, const char *name) {
     abort();
 }
 
-const tn_format *format_open(const char *name) {
+static const tn_plugin *plugin_open(const char *name) {
     char path[4096];
     const char *build = getenv("TENON_TEST_BUILD");
     snprintf(path, sizeof path, "%s/lib/tenon/plugins/format.%s.so", build ? build : ".", name);
@@ -26,9 +26,24 @@ const tn_format *format_open(const char *name) {
     if (!library) { give_up("cannot open", dlerror()); }
     const tn_plugin *plugin = dlsym(library, TN_PLUGIN_SYMBOL);
     if (!plugin) { give_up("no symbol " TN_PLUGIN_SYMBOL, path); }
-    const tn_format *format = plugin->interface(TN_FORMAT_1);
-    if (!format || plugin->interface("tenon.format/2")) { give_up("wrong interfaces", path); }
-    return format;
+    if (!plugin->interface(TN_FORMAT_1) || plugin->interface("tenon.format/2")) {
+        give_up("wrong interfaces", path);
+    }
+    return plugin;
+}
+
+const tn_format *format_open(const char *name) {
+    return plugin_open(name)->interface(TN_FORMAT_1);
+}
+
+void *format_self(const char *name, uint64_t isa) {
+    static tn_host hosts[16]; /* one for each combination asked for; they outlive what was opened with them */
+    size_t i = 0;
+    void *self;
+    while (i < 15 && hosts[i].struct_size && hosts[i].isa != isa) { i++; }
+    hosts[i] = (tn_host){.struct_size = sizeof(tn_host), .isa = isa};
+    if (plugin_open(name)->open(&hosts[i], &self, NULL) != TN_OK) { give_up("does not open", name); }
+    return self;
 }
 
 static uint8_t *read_file(const char *name) {

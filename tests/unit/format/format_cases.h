@@ -14,6 +14,9 @@ extern const char *const format_names[]; /* "f32" ..., NULL at the end */
 /* The table of a plugin, opened as the host opens it; aborts the test if it is not there. */
 const tn_format *format_open(const char *name);
 
+/* The `self` of a plugin opened by a host that allows these instruction sets, for encoders choose by them. */
+void *format_self(const char *name, uint64_t isa);
+
 /* Golden data of one type: its entry in index.json and its file. */
 typedef struct format_golden {
     json_t *index, *type;

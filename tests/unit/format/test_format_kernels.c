@@ -406,7 +406,9 @@ Test(gemv, products_lie_within_the_tolerance_of_the_goldens) {
     for (const char *const *name = format_names; *name; name++) {
         const tn_format *format = format_open(*name);
         format_golden golden = format_golden_open(format);
-        cr_assert_gt(golden_each(&golden, "dot", dot_case, format), 0);
+        int cases = golden_each(&golden, "dot", dot_case, format);
+        cr_assert(cases > 0 || !format->encode, "%s: no case",
+                  *name); /* of types that are only read there are none */
         golden_each(&golden, "dot", dot_quantised_case, format);
         format_golden_close(&golden);
     }

@@ -258,8 +258,8 @@ static void test_faults(void) {
     expect_entry(engine, in("a/.hidden.ini"), "", -1, "not there");
     expect_error("a refused one", tn_registry_find(engine, "type", "201", &entry, &err), &err,
                  TN_E_PLUGIN_ABI, "one.ini");
-    expect_error("nobody", tn_registry_find(engine, "type", "9", &entry, &err), &err, TN_E_NOT_FOUND,
-                 "no plugin claims type 9");
+    expect_error("nobody", tn_registry_find(engine, "type", "9999", &entry, &err), &err, TN_E_NOT_FOUND,
+                 "no plugin claims type 9999");
     uint32_t block = 0, bytes = 0;
     const tn_gguf_types *types = tn_engine_types(engine);
     expect(types->find(types->context, 204, &block, &bytes) == 1 && block == 4 && bytes == 2,
@@ -309,11 +309,11 @@ static void test_notes(void) {
 
 static void collect(void *context, const char *value, tn_entry *entry) {
     char *list = context;
-    snprintf(list + strlen(list), 256 - strlen(list), "%s=%s ", value, tn_entry_info(entry)->id);
+    snprintf(list + strlen(list), 4096 - strlen(list), "%s=%s ", value, tn_entry_info(entry)->id);
 }
 
 static void expect_each(tn_engine *engine, const char *key, const char *wanted) {
-    char list[256] = "";
+    char list[4096] = "";
     tn_registry_each(engine, key, collect, list);
     const char *at = strstr(list, wanted);
     expect(at != NULL, "each %s: \"%s\", expected \"%s\"", key, list, wanted);

@@ -1,0 +1,105 @@
+/*
+ * tenon/quantize.h - a model file made from another one, its tensors in other types.
+ *
+ * Part of libtenon's public interface. Needs only the formats: architecture and tokenizer may be unknown. A plan
+ * says what becomes of each tensor and how large the new files will be, to the byte; writing carries it out.
+ */
+#ifndef TENON_QUANTIZE_H
+#define TENON_QUANTIZE_H
+
+#include "tenon/engine.h"
+#include "tenon/gguf.h"
+
+TN_BEGIN_C
+
+/** A type for all tensors whose name a POSIX extended regular expression matches somewhere. */
+typedef struct tn_type_rule {
+    const char *pattern, *type;
+} tn_type_rule;
+
+/** Names of types are read in either case. */
+typedef struct tn_quantize_options {
+    const char *type; /**< a file type of an installed mix ("Q4_0"), or "COPY": all tensors as they are */
+    const char *importance;                   /**< path of an importance file, or NULL */
+    const char *output_type, *embedding_type; /**< for these tensors instead of the mix's choice, or NULL */
+    const tn_type_rule *rules;                /**< the first that matches; they come before all else */
+    uint32_t rule_count;
+    uint32_t pure;             /**< 1: the file type's base type for all, not its mix */
+    uint32_t leave_output;     /**< 1: the output tensor stays as it is */
+    uint32_t allow_requantize; /**< 1: a tensor that is quantised may be converted */
+    uint32_t keep_split;       /**< 1: shards hold the tensors that they hold now */
+    uint64_t split_size;       /**< most bytes of a shard, where it has more than one tensor; 0: one file */
+} tn_quantize_options;
+
+/** What becomes of a tensor. */
+enum {
+    TN_QUANTIZE_LEFT,      /**< copied as it is */
+    TN_QUANTIZE_CONVERTED, /**< decoded and encoded */
+    TN_QUANTIZE_FOLDED     /**< multiplied into the tensor that it scales, and not written */
+};
+
+typedef struct tn_quantize_tensor {
+    const tn_gguf_tensor *source;
+    uint32_t what;    /**< TN_QUANTIZE_* */
+    uint32_t type;    /**< number in the new file */
+    const char *from; /**< names of the types, "?" where nobody knows one */
+    const char *to;
+    const char *wanted; /**< converted: the type it was to have, if rows are no multiple of that type's ... */
+    uint32_t wanted_block;   /**< ... block; else NULL and 0 */
+    uint32_t importance;     /**< 1: importance data are used; 0: there are none, or the type ignores them */
+    uint32_t lacks;          /**< 1: the type uses importance, the file given has none for this tensor */
+    const char *reason;      /**< left: why, as "they have one dimension"; else "" */
+    uint64_t old_size, size; /**< bytes; size 0 if it is folded */
+    uint32_t shard;          /**< it is written to */
+} tn_quantize_tensor;
+
+typedef struct tn_quantize_plan tn_quantize_plan;
+
+/**
+ * [load] Decides all and reads no weight. The file must be whole (tn_gguf_open() succeeded) and outlive the plan.
+ * TN_E_INPUT: options that cannot be met; TN_E_FORMAT_*: a type that is not read or not written here;
+ * TN_E_TENSOR_SHAPE: importance data of another model. Rules that are of no use are told to the engine's log.
+ */
+int32_t tn_quantize_plan_create(tn_engine *engine, const tn_gguf *file, const tn_quantize_options *options,
+                                tn_quantize_plan **out, tn_error *err);
+void tn_quantize_plan_free(tn_quantize_plan *plan); /**< NULL is fine */
+
+/** Tensors in the source's order. */
+uint64_t tn_quantize_count(const tn_quantize_plan *plan);
+const tn_quantize_tensor *tn_quantize_at(const tn_quantize_plan *plan, uint64_t i);
+/** Shards, at least 1, and the exact bytes of each. */
+uint32_t tn_quantize_shards(const tn_quantize_plan *plan);
+uint64_t tn_quantize_shard_size(const tn_quantize_plan *plan, uint32_t shard);
+/** Entries of the importance file; 0: none was given. */
+uint64_t tn_quantize_importance(const tn_quantize_plan *plan);
+/**
+ * Bytes of the buffers that writing takes. They depend on the number of workers and on the types, not on the size
+ * of tensors: at most 3 MiB a worker, and a row of importance data. Beside them at most 5 MiB of the mapped source
+ * are resident for each worker, and the importance data: twice the bytes of their file.
+ */
+uint64_t tn_quantize_memory(const tn_quantize_plan *plan);
+
+/**
+ * The path of a shard for an output path: that path if there is one shard; else PREFIX-00001-of-00003.gguf, where
+ * PREFIX is the path without ".gguf", or without such an end if it has one. To be freed; NULL: no memory.
+ */
+char *tn_quantize_path(const tn_quantize_plan *plan, const char *path, uint32_t shard);
+
+/** How writing goes on. */
+typedef struct tn_quantize_progress {
+    /** Bytes of the source that are done. From any worker, one at a time. Not 0: stop. May be NULL. */
+    int (*step)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} tn_quantize_progress;
+
+/**
+ * [load] Writes the new file (or shards) on all workers: beside, synced, and put in place when all are whole.
+ * Until then nothing is seen at `path`, and a file that is there stays. TN_E_INPUT: `path` is the source or one
+ * of its shards (through whatever names), no regular file, or is there and `replace` is 0; TN_E_FILE_DAMAGED: a
+ * number of the source is infinite or none (NaN); TN_E_CANCELLED; TN_E_IO. `progress` may be NULL.
+ */
+int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,
+                          const tn_quantize_progress *progress, tn_error *err);
+
+TN_END_C
+#endif

@@ -1,0 +1,170 @@
+/* part_file.c - see part_file.h. */
+#include "part_file.h"
+
+#include "gguf_mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAMES_TRIED = 100 };
+
+static int32_t no_memory(const char *path, tn_error *err) {
+    TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path));
+}
+
+static int32_t failed(const tn_part *part, const char *what, tn_error *err) {
+    TN_FAIL(err, TN_E_IO, "cannot %s %s: %s", what, tn_path_tail(part->path), strerror(errno));
+}
+
+static void release(tn_part *part) {
+    free(part->path);
+    free(part->name);
+    *part = (tn_part){0};
+}
+
+/* The folder of a path; to be freed, NULL: no memory. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+}
+
+/* ---- create -------------------------------------------------------------------------------------------- */
+
+static int32_t new_name(tn_part *part, tn_error *err) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char random[6];
+    char name[sizeof random + 1] = {0};
+    if (getentropy(random, sizeof random) != 0) { return failed(part, "find a name beside", err); }
+    for (size_t i = 0; i < sizeof random; i++) { name[i] = letters[random[i] % 32]; }
+    free(part->name);
+    if (asprintf(&part->name, "%s.part-%s", part->path, name) < 0) {
+        part->name = NULL;
+        return no_memory(part->path, err);
+    }
+    return TN_OK;
+}
+
+/* Not mkstemp(): the mode shall be the one of any new file. */
+static int32_t open_named(tn_part *part, int *fd, tn_error *err) {
+    for (int attempt = 0; attempt < NAMES_TRIED; attempt++) {
+        TN_TRY(new_name(part, err));
+        *fd = open(part->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0) { return TN_OK; }
+        if (errno != EEXIST) { break; }
+    }
+    return failed(part, "create a file beside", err);
+}
+
+enum { FD_PATH = 32 };
+
+static void path_of_fd(int fd, char out[FD_PATH]) {
+    snprintf(out, FD_PATH, "/proc/self/fd/%d", fd);
+}
+
+/* A file without a name; -1 where the file system has none, or where it could not be given one later. */
+static int open_nameless(const tn_part *part) {
+    char *folder = folder_of(part->path), link[FD_PATH];
+    struct stat opened, linked;
+    if (!folder) { return -1; }
+    int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    if (fd < 0) { return -1; }
+    path_of_fd(fd, link);
+    if (fstat(fd, &opened) == 0 && stat(link, &linked) == 0 && opened.st_ino == linked.st_ino &&
+        opened.st_dev == linked.st_dev) {
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+static int32_t open_part(tn_part *part, tn_error *err) {
+    int fd = open_nameless(part);
+    if (fd < 0) { TN_TRY(open_named(part, &fd, err)); }
+    part->out = fdopen(fd, "wb");
+    if (part->out) { return TN_OK; }
+    close(fd);
+    if (part->name) { unlink(part->name); }
+    return no_memory(part->path, err);
+}
+
+int32_t tn_part_create(tn_part *part, const char *path, tn_error *err) {
+    *part = (tn_part){.path = strdup(path)};
+    if (!part->path) { return no_memory(path, err); }
+    int32_t code = open_part(part, err);
+    if (code != TN_OK) { release(part); }
+    return code;
+}
+
+void tn_part_abandon(tn_part *part) {
+    if (part->out) { fclose(part->out); }
+    if (part->name) { unlink(part->name); }
+    release(part);
+}
+
+/* ---- write and finish ---------------------------------------------------------------------------------- */
+
+int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err) {
+    if (size && fwrite(data, 1, size, part->out) != size) { return failed(part, "write", err); }
+    return TN_OK;
+}
+
+int32_t tn_part_seal(tn_part *part, tn_error *err) {
+    if (part->sealed) { return TN_OK; }
+    if (fflush(part->out) != 0) { return failed(part, "write", err); }
+    if (fsync(fileno(part->out)) != 0) { return failed(part, "sync", err); }
+    part->sealed = 1;
+    return TN_OK;
+}
+
+/* Gives a nameless file the target's name or, where that one is taken, one to be renamed from. */
+static int32_t give_name(tn_part *part, tn_error *err) {
+    char from[FD_PATH];
+    path_of_fd(fileno(part->out), from);
+    if (linkat(AT_FDCWD, from, AT_FDCWD, part->path, AT_SYMLINK_FOLLOW) == 0) { return TN_OK; }
+    for (int attempt = 0; errno == EEXIST && attempt < NAMES_TRIED; attempt++) {
+        TN_TRY(new_name(part, err));
+        if (linkat(AT_FDCWD, from, AT_FDCWD, part->name, AT_SYMLINK_FOLLOW) == 0) { return TN_OK; }
+    }
+    free(part->name);
+    part->name = NULL;
+    return failed(part, "put in its place", err);
+}
+
+static int32_t put_in_place(tn_part *part, tn_error *err) {
+    TN_TRY(tn_part_seal(part, err));
+    if (!part->name) { TN_TRY(give_name(part, err)); }
+    FILE *out = part->out;
+    part->out = NULL;
+    if (fclose(out) != 0) { return failed(part, "write", err); }
+    if (!part->name || rename(part->name, part->path) == 0) { return TN_OK; }
+    return failed(part, "put in its place", err);
+}
+
+static int32_t sync_folder(const char *path, tn_error *err) {
+    char *folder = folder_of(path);
+    if (!folder) { return no_memory(path, err); }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    int done = fd >= 0 && fsync(fd) == 0;
+    int why = errno;
+    if (fd >= 0) { close(fd); }
+    if (done || why == EINVAL) { return TN_OK; } /* EINVAL: this file system syncs no folders */
+    TN_FAIL(err, TN_E_IO, "%s is written, but its folder cannot be synced: %s", tn_path_tail(path),
+            strerror(why));
+}
+
+int32_t tn_part_finish(tn_part *part, tn_error *err) {
+    int32_t code = put_in_place(part, err);
+    if (code != TN_OK) {
+        tn_part_abandon(part);
+        return code;
+    }
+    code = sync_folder(part->path, err);
+    release(part);
+    return code;
+}

@@ -1,0 +1,115 @@
+/*
+ * quant_write.c - where the new files go: names of shards, what may be overwritten, and that all of them appear
+ * together or none.
+ */
+#include "quant_plan.h"
+
+#include "gguf_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+char *tn_quantize_path(const tn_quantize_plan *plan, const char *path, uint32_t shard) {
+    static const char end[] = ".gguf";
+    char *name;
+    tn_split_name split;
+    size_t size = strlen(path), cut = sizeof end - 1;
+    if (plan->shard_count == 1) { return strdup(path); }
+    tn_split_name_read(path, &split);
+    if (split.prefix) {
+        size = split.prefix;
+    } else if (size > cut && strcmp(path + size - cut, end) == 0) {
+        size -= cut;
+    }
+    int written = asprintf(&name, "%.*s-%05" PRIu32 "-of-%05" PRIu32 ".gguf", (int)size, path, shard + 1,
+                           plan->shard_count);
+    return written < 0 ? NULL : name;
+}
+
+/* A reader takes the name for what it says. */
+static int32_t check_name(const tn_quantize_plan *plan, const char *path, tn_error *err) {
+    tn_split_name split;
+    tn_split_name_read(path, &split);
+    if (split.prefix == 0 || split.count == plan->shard_count) { return TN_OK; }
+    TN_FAIL(err, TN_E_INPUT, "%s: the name is that of one of %" PRIu32 " shards, the new model has %" PRIu32,
+            tn_path_tail(path), split.count, plan->shard_count);
+}
+
+/* ---- what is there ------------------------------------------------------------------------------------- */
+
+static int32_t check_source(const tn_quantize_plan *plan, const char *path, const struct stat *there,
+                            tn_error *err) {
+    for (uint32_t i = 0; i < tn_gguf_file_count(plan->file); i++) {
+        struct stat source;
+        if (stat(tn_gguf_path(plan->file, i), &source) == 0 && source.st_dev == there->st_dev &&
+            source.st_ino == there->st_ino) {
+            TN_FAIL(err, TN_E_INPUT, "%s is the file that is read: the new one needs another name",
+                    tn_path_tail(path));
+        }
+    }
+    return TN_OK;
+}
+
+static int32_t check_there(const tn_quantize_plan *plan, const char *path, uint32_t replace, tn_error *err) {
+    struct stat there, link;
+    if (lstat(path, &link) != 0) { return TN_OK; }
+    if (stat(path, &there) != 0) { there = link; } /* a link to nothing */
+    TN_TRY(check_source(plan, path, &there, err));
+    if (!S_ISREG(there.st_mode)) {
+        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(path));
+    }
+    if (!replace) {
+        TN_FAIL(err, TN_E_INPUT, "%s is there already (--force replaces it)", tn_path_tail(path));
+    }
+    return TN_OK;
+}
+
+/* ---- writers ------------------------------------------------------------------------------------------- */
+
+static int32_t no_memory(tn_error *err) {
+    return tn_fail(err, TN_E_MEMORY, "no memory for the new files");
+}
+
+/* A file that is there is reached through its links, so that they stay. */
+static int32_t create_writer(const tn_quantize_plan *plan, const char *path, uint32_t shard, uint32_t replace,
+                             tn_gguf_writer **out, tn_error *err) {
+    char *name = tn_quantize_path(plan, path, shard);
+    if (!name) { return no_memory(err); }
+    char *real = realpath(name, NULL);
+    int32_t code = check_there(plan, name, replace, err);
+    if (code == TN_OK) { code = tn_gguf_writer_create(real ? real : name, out, err); }
+    free(real);
+    free(name);
+    return code == TN_OK ? tn_plan_describe(plan, shard, *out, err) : code;
+}
+
+static int32_t write_all(const tn_quantize_plan *plan, tn_gguf_writer **writers,
+                         const tn_quantize_progress *progress, tn_error *err) {
+    TN_TRY(tn_plan_run(plan, writers, progress, err));
+    for (uint32_t i = 0; i < plan->shard_count; i++) { TN_TRY(tn_gguf_writer_seal(writers[i], err)); }
+    for (uint32_t i = 0; i < plan->shard_count; i++) {
+        tn_gguf_writer *writer = writers[i];
+        writers[i] = NULL;
+        TN_TRY(tn_gguf_writer_finish(writer, err));
+    }
+    return TN_OK;
+}
+
+int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,
+                          const tn_quantize_progress *progress, tn_error *err) {
+    TN_TRY(check_name(plan, path, err));
+    tn_gguf_writer **writers = calloc(plan->shard_count, sizeof *writers);
+    if (!writers) { return no_memory(err); }
+    int32_t code = TN_OK;
+    for (uint32_t i = 0; code == TN_OK && i < plan->shard_count; i++) {
+        code = create_writer(plan, path, i, replace, &writers[i], err);
+    }
+    if (code == TN_OK) { code = write_all(plan, writers, progress, err); }
+    for (uint32_t i = 0; i < plan->shard_count; i++) { tn_gguf_writer_abandon(writers[i]); }
+    free(writers);
+    return code;
+}

@@ -1,0 +1,91 @@
+/*
+ * text_chunks.c - a text as chunks of ids, cut as the other engines' tools do, and the line that tells how far a run
+ * over them is.
+ */
+#include "text_chunks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool same_place(const char *a, const char *b) {
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The whole text at once: where a chunk begins does not change how it is cut into tokens. */
+static int encode(const tn_text_codec *codec, const char *path, int32_t **ids, uint64_t *count) {
+    tn_error err = TN_ERROR_INIT;
+    char *text;
+    size_t size;
+    int status = read_text(path, &text, &size);
+    if (status != EXIT_DONE) { return status; }
+    if (size && text[size - 1] == '\n') { size--; } /* that of the file's last line is not the text's */
+    if (tn_codec_encode(codec, text, size, TN_ENCODE_ADD, ids, count, &err) != TN_OK) {
+        status = report_error(&err);
+    }
+    free(text);
+    return status;
+}
+
+static int cut(const char *command, const struct options *options, uint32_t size, uint64_t count,
+               struct text_chunks *out) {
+    uint64_t whole = count / size, from = (uint64_t)options->from_chunk;
+    uint64_t most = options->chunks ? (uint64_t)options->chunks : UINT32_MAX;
+    if (whole <= from) {
+        return usage_error(command, "%s has %llu tokens: %llu chunks of %u, %llu of them to leave out",
+                           options->file, (unsigned long long)count, (unsigned long long)whole, size,
+                           (unsigned long long)from);
+    }
+    out->size = size;
+    out->first = (uint32_t)from;
+    out->count = (uint32_t)(whole - from < most ? whole - from : most);
+    return EXIT_DONE;
+}
+
+int read_chunks(const char *command, const tn_model *model, const struct options *options, uint32_t size,
+                struct text_chunks *out) {
+    const tn_text_codec *codec = tn_model_codec(model);
+    tn_vocab vocab = {.struct_size = sizeof vocab};
+    uint64_t count = 0;
+    *out = (struct text_chunks){0};
+    tn_codec_vocab(codec, &vocab);
+    int status = encode(codec, options->file, &out->memory, &count);
+    if (status == EXIT_DONE) { status = cut(command, options, size, count, out); }
+    if (status != EXIT_DONE) {
+        free_chunks(out);
+        return status;
+    }
+    out->ids = out->memory + (size_t)out->first * size;
+    for (size_t c = 0; c < out->count && vocab.add_bos; c++) { out->ids[c * size] = vocab.bos; }
+    return EXIT_DONE;
+}
+
+void free_chunks(struct text_chunks *chunks) {
+    free(chunks->memory);
+    *chunks = (struct text_chunks){0};
+}
+
+void progress_begin(struct progress *p, const struct options *options, uint32_t total) {
+    *p = (struct progress){.quiet = options->quiet,
+                           .total = total,
+                           .terminal = isatty(STDERR_FILENO) == 1,
+                           .start = now_seconds()};
+}
+
+void progress_show(struct progress *p, uint32_t done, const char *more) {
+    double now = now_seconds(), spent = now - p->start, left = spent / done * (p->total - done);
+    double pause = p->terminal ? 0.1 : 1; /* lines that nobody could read are left out */
+    if (p->quiet || (done > 1 && done < p->total && now - p->shown < pause)) { return; }
+    fprintf(stderr, "%schunk %u of %u%s, %.0f s, %.0f s left%s", p->terminal ? "\r" : "", done, p->total,
+            more, spent, left, p->terminal ? "   " : "\n");
+    p->shown = now;
+    p->open = p->terminal;
+}
+
+void progress_end(struct progress *p) {
+    if (p->open) { fputc('\n', stderr); }
+    p->open = false;
+}

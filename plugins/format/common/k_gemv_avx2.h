@@ -1,0 +1,157 @@
+/*
+ * k_gemv_avx2.h - gemv and unpack of Q4_K and Q5_K with AVX2, built like k_gemv_avx512.h, with eight rows at
+ * a time and two of them in a vector. `fifth` is a constant, 1 where codes have a fifth bit.
+ */
+#ifndef TENON_K_GEMV_AVX2_H
+#define TENON_K_GEMV_AVX2_H
+
+#include "k_pieces.h"
+#include "simd_avx2.h"
+
+/** 32 bytes at `offset` of eight rows: of rows j and 4 + j the first 16 in x[j], the others in x[4 + j]. */
+TN_INLINE void tn_k_load_rows(const tn_row_group *rows, uint64_t offset, __m256i *x) {
+    for (uint32_t j = 0; j < 8; j++) { x[j] = tn_load_both(rows, j % 4, offset + 16 * (j / 4)); }
+}
+
+/** Codes of group g (a constant), from the bytes of nibbles that it shares with its neighbour, and from
+ * those of the fifth bits. */
+TN_INLINE __m256i tn_k_join(__m256i nibbles, __m256i bits, uint32_t fifth, uint32_t g) {
+    if (g % 2) { nibbles = _mm256_srli_epi16(nibbles, 4); }
+    nibbles = _mm256_and_si256(nibbles, _mm256_set1_epi8(15));
+    if (!fifth) { return nibbles; }
+    bits = g < 4 ? _mm256_slli_epi16(bits, (int)(4 - g)) : _mm256_srli_epi16(bits, (int)(g - 4));
+    return _mm256_or_si256(nibbles, _mm256_and_si256(bits, _mm256_set1_epi8(16)));
+}
+
+/** Of eight rows, row r in lane r: d and -dmin; in byte k of each lane the codes of groups k and 4 + k. */
+typedef struct tn_k_heads {
+    __m256 d, dmin;
+    __m256i scales[2], minimums[2];
+} tn_k_heads;
+
+TN_INLINE tn_k_heads tn_k_load_heads(const tn_row_group *rows) {
+    __m256i h[4], low4 = _mm256_set1_epi8(15), low6 = _mm256_set1_epi8(63), upper = _mm256_set1_epi8(0x30);
+    for (uint32_t j = 0; j < 4; j++) { h[j] = tn_load_both(rows, j, 0); }
+    __m256i a = _mm256_unpacklo_epi32(h[0], h[1]), b = _mm256_unpackhi_epi32(h[0], h[1]);
+    __m256i c = _mm256_unpacklo_epi32(h[2], h[3]), d = _mm256_unpackhi_epi32(h[2], h[3]);
+    __m256i first = _mm256_unpackhi_epi64(a, c);
+    __m256i second = _mm256_unpacklo_epi64(b, d), third = _mm256_unpackhi_epi64(b, d);
+    tn_k_heads heads;
+    tn_split_halves(_mm256_unpacklo_epi64(a, c), &heads.d, &heads.dmin);
+    heads.dmin = _mm256_xor_ps(heads.dmin, _mm256_set1_ps(-0.0f));
+    heads.scales[0] = _mm256_and_si256(first, low6);
+    heads.scales[1] =
+        _mm256_or_si256(_mm256_and_si256(third, low4), _mm256_and_si256(_mm256_srli_epi32(first, 2), upper));
+    heads.minimums[0] = _mm256_and_si256(second, low6);
+    heads.minimums[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(third, 4), low4),
+                                        _mm256_and_si256(_mm256_srli_epi32(second, 2), upper));
+    return heads;
+}
+
+/** Byte k of each lane, as a float, times x. */
+TN_INLINE __m256 tn_k_times_byte(__m256 x, __m256i bytes, uint32_t k) {
+    __m256i from = _mm256_add_epi32(_mm256_set1_epi32((int)(0x80808000 + k)), /* and zeros above it */
+                                    _mm256_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12));
+    return _mm256_mul_ps(x, _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, from)));
+}
+
+/** As tn_sum_four, of sums so small (four products of codes up to 31) that two fit 16 bits: fewer
+ * shuffles. */
+TN_INLINE __m256i tn_k_sum_four(const __m256i *v) {
+    __m256i ones = _mm256_set1_epi16(1);
+    __m256i low = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
+    __m256i high = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
+    return _mm256_madd_epi16(_mm256_packs_epi32(low, high), ones);
+}
+
+/** The float steps of group g with 32 activation codes, their scale and sum. Its codes are in w if there
+ * are none in `nibbles`; for a single activation row they are better joined here than kept in registers. */
+TN_INLINE __m256 tn_k_step(const __m256i *w, const __m256i *nibbles, const __m256i *bits, uint32_t fifth,
+                           uint32_t g, __m256 scale, __m256 minimum, const int8_t *codes, float x_scale,
+                           float x_sum, __m256 acc) {
+    __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)codes)), v[4];
+    __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(codes + 16)));
+    for (uint32_t j = 0; j < 4; j++) {
+        __m256i a = nibbles ? tn_k_join(nibbles[j], bits[j], fifth, g) : w[j];
+        __m256i b = nibbles ? tn_k_join(nibbles[4 + j], bits[4 + j], fifth, g) : w[4 + j];
+        __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(a, low), _mm256_maddubs_epi16(b, high));
+        v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    }
+    __m256 sum = _mm256_cvtepi32_ps(tn_k_sum_four(v));
+    acc = _mm256_fmadd_ps(sum, _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), acc);
+    return _mm256_fmadd_ps(_mm256_set1_ps(x_sum), _mm256_mul_ps(minimum, _mm256_set1_ps(x_scale)), acc);
+}
+
+/** Eight rows from row r on. `acts` is a constant or call->act_rows. */
+TN_INLINE void tn_k_rows(const tn_gemv *call, uint64_t r, uint32_t fifth, uint64_t acts) {
+    const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
+    const uint8_t *next = tn_ahead(first, 8 * call->row_stride);
+    tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 2);
+    tn_k_act x[TN_MAX_ROWS];
+    __m256 acc[TN_MAX_ROWS];
+    for (uint64_t a = 0; a < acts; a++) {
+        x[a] = tn_k_act_row(call->act, call->act_from + a);
+        acc[a] = _mm256_setzero_ps();
+    }
+    for (uint64_t block = 0; block < call->cols / 256; block++) {
+        tn_k_heads heads = tn_k_load_heads(&rows);
+        __m256i bits[8] = {0}, nibbles[8], w[8];
+        if (fifth) { tn_k_load_rows(&rows, 16, bits); }
+        for (uint64_t a = 0; a < acts; a++) { tn_k_act_block(&x[a], block > 0); }
+#pragma GCC unroll 8
+        for (uint32_t g = 0; g < 8; g++) {
+            if (g % 2 == 0) {
+                tn_k_load_rows(&rows, tn_k_nibbles(fifth) + 16 * g, nibbles);
+#pragma GCC unroll 16
+                for (uint32_t i = 0; i < 2 * tn_k_bytes(fifth); i += 64) {
+                    _mm_prefetch((const char *)next + i, _MM_HINT_T1);
+                }
+                next += 2 * tn_k_bytes(fifth);
+            }
+            for (uint32_t j = 0; acts > 1 && j < 8; j++) { w[j] = tn_k_join(nibbles[j], bits[j], fifth, g); }
+            __m256 scale = tn_k_times_byte(heads.d, heads.scales[g / 4], g % 4);
+            __m256 minimum = tn_k_times_byte(heads.dmin, heads.minimums[g / 4], g % 4);
+            for (uint64_t a = 0; a < acts; a++) {
+                acc[a] = tn_k_step(w, acts > 1 ? NULL : nibbles, bits, fifth, g, scale, minimum,
+                                   x[a].codes + 32 * g, x[a].scales[g], x[a].sums[g], acc[a]);
+            }
+        }
+        tn_advance(&rows, tn_k_bytes(fifth), 2);
+    }
+    for (uint64_t a = 0; a < acts; a++) {
+        tn_store8(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);
+    }
+}
+
+TN_INLINE void tn_k_gemv_avx2(const tn_gemv *call, uint32_t fifth) {
+    for (uint64_t r = 0; r < call->rows; r += 8) {
+        if (call->act_rows == 1) {
+            tn_k_rows(call, r, fifth, 1);
+        } else {
+            tn_k_rows(call, r, fifth, call->act_rows);
+        }
+    }
+}
+
+TN_INLINE void tn_k_unpack_avx2(const tn_unpack *call, uint32_t fifth) {
+    for (uint64_t r = 0; r < call->rows; r++) {
+        const uint8_t *block =
+            (const uint8_t *)call->blocks + r * call->row_stride + call->col_from / 256 * tn_k_bytes(fifth);
+        int8_t *codes = (int8_t *)call->codes + r * call->code_stride;
+        uint64_t at = r * call->scale_stride;
+        for (uint64_t col = call->col_from; col < call->col_to;
+             col += 256, block += tn_k_bytes(fifth), codes += 256, at += 8) {
+            __m256i bits = _mm256_setzero_si256();
+            if (fifth) { bits = _mm256_loadu_si256((const void *)(block + 16)); }
+#pragma GCC unroll 8
+            for (uint32_t g = 0; g < 8; g++) {
+                const uint8_t *nibbles = block + tn_k_nibbles(fifth) + 32 * (g / 2);
+                __m256i x = _mm256_loadu_si256((const void *)nibbles);
+                _mm256_storeu_si256((void *)(codes + 32 * g), tn_k_join(x, bits, fifth, g));
+            }
+            tn_k_unpack_head(block, call->scales + at, call->minimums + at);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * scale_search.h - for types without minimums: the scale that fits each group of numbers best, searched for many
+ * groups at once.
+ *
+ * The numbers lie turned on their side, number i of group g at [i * groups + g]: then a sum over each group is
+ * an addition of whole vectors, and nothing is folded.
+ */
+#ifndef TENON_FORMAT_SCALE_SEARCH_H
+#define TENON_FORMAT_SCALE_SEARCH_H
+
+#include "blocks.h"
+#include "k_lanes.h"
+
+/** Groups that are searched at once (a multiple of 8) and numbers of each, the least code (the last is -low - 1). */
+typedef struct tn_scale_shape {
+    uint32_t groups, count;
+    float low;
+} tn_scale_shape;
+
+/**
+ * How much is tried: `coarse` scales of each sign, with which the largest number of a group has a code from
+ * low + from to low + to, before it is cut; then `fine` ones on each side of the best, `step` apart (relative);
+ * then the scale of least squares again and again.
+ */
+typedef struct tn_scale_effort {
+    uint32_t coarse;
+    float from, to;
+    uint32_t fine;
+    float step;
+    uint32_t refits;
+} tn_scale_effort;
+
+/** Scales of least squares: by them the errors fall by `gain`; `squares` is the sum of weight * code^2. */
+typedef struct tn_scale_best {
+    tn_lanes scale, gain, squares;
+} tn_scale_best;
+
+/** x cut to codes and rounded to even; a NaN gives the lowest. */
+TN_INLINE tn_lanes tn_scale_codes(tn_lanes x, float low) {
+    return tn_lanes_min(tn_lanes_max(x, tn_lanes_all(low)), tn_lanes_all(-low - 1)) + 0x1.8p23f - 0x1.8p23f;
+}
+
+/** 1 / scale, or 0 where that is beyond 2^100. */
+TN_INLINE tn_lanes tn_scale_inverse(tn_lanes scale) {
+    return tn_lanes_select(tn_lanes_max(scale, -scale) > 0x1p-100f, 1 / scale, tn_lanes_all(0));
+}
+
+/** The scale of least squares for the codes nearest to x * inverse, if it is better. A rounding error is no
+ * gain, or equal groups would choose differently. */
+TN_INLINE void tn_scale_try(const float *x, const float *weights, tn_scale_shape shape, tn_lanes inverse,
+                            tn_scale_best *best) {
+    tn_lanes xq = {0}, qq = {0};
+    for (uint32_t i = 0; i < shape.count * shape.groups; i += shape.groups) {
+        tn_lanes number = tn_lanes_load(x + i), q = tn_scale_codes(number * inverse, shape.low);
+        tn_lanes wq = tn_lanes_load(weights + i) * q;
+        xq += wq * number;
+        qq += wq * q;
+    }
+    tn_lanes scale = xq / qq, gain = xq * scale; /* NaN if all codes are 0: no gain */
+    tn_lane_mask better = gain > best->gain * 1.00001f;
+    best->scale = tn_lanes_select(better, scale, best->scale);
+    best->gain = tn_lanes_select(better, gain, best->gain);
+    best->squares = tn_lanes_select(better, qq, best->squares);
+}
+
+/** The number of largest magnitude of each group, with its sign. */
+TN_INLINE tn_lanes tn_scale_largest(const float *x, tn_scale_shape shape) {
+    tn_lanes low = {0}, high = {0};
+    for (uint32_t i = 0; i < shape.count * shape.groups; i += shape.groups) {
+        low = tn_lanes_min(tn_lanes_load(x + i), low);
+        high = tn_lanes_max(tn_lanes_load(x + i), high);
+    }
+    return tn_lanes_select(high >= -low, high, low);
+}
+
+/** The best scales of groups x[0], x[1], ... (about 1 in size or less), one a lane; 0 where all numbers are. */
+TN_INLINE tn_scale_best tn_scale_search(const float *x, const float *weights, tn_scale_shape shape,
+                                        tn_scale_effort effort) {
+    tn_scale_best best = {{0}, {0}, {0}};
+    tn_lanes unit = tn_scale_inverse(tn_scale_largest(x, shape));
+    for (uint32_t i = 0; i < effort.coarse; i++) {
+        float code =
+            shape.low + effort.from + (effort.to - effort.from) / (float)(effort.coarse - 1) * (float)i;
+        tn_scale_try(x, weights, shape, unit * code, &best);
+        tn_scale_try(x, weights, shape, unit * -code, &best);
+    }
+    tn_lanes middle = tn_scale_inverse(best.scale);
+    for (uint32_t i = 1; i <= effort.fine; i++) {
+        tn_scale_try(x, weights, shape, middle * (1 - effort.step * (float)i), &best);
+        tn_scale_try(x, weights, shape, middle * (1 + effort.step * (float)i), &best);
+    }
+    for (uint32_t i = 0; i < effort.refits; i++) {
+        tn_scale_try(x, weights, shape, tn_scale_inverse(best.scale), &best);
+    }
+    return best;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* q5_1_avx2.c - kernels of Q5_1 for AVX2, and its encoder compiled for AVX2. */
+#include "fifth_bits_avx2.h"
+#include "q5_1_encode.h"
+
+static inline __m256i open_one(const uint8_t *block) {
+    return tn_load_fives(block + 4, block + 8);
+}
+
+static inline void open_rows(const tn_row_group *rows, __m256i *w) {
+    tn_open_fives8(rows, 4, 8, w);
+}
+
+static void gemv(const tn_gemv *call) {
+    tn_gemv32_avx2(call, Q5_1_SHAPE, 0, open_rows, tn_dot_nibbles8);
+}
+
+static void unpack(const tn_unpack *call) {
+    tn_unpack32_avx2(call, Q5_1_SHAPE, 0, open_one);
+}
+
+uint32_t q5_1_encode_avx2(const tn_run *run, uint8_t *blocks) {
+    return q5_1_encode_run(run, blocks);
+}
+
+TN_GEMV_KERNEL(q5_1_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q5_1 gemv i8x32 avx2", gemv);
+TN_UNPACK_KERNEL(q5_1_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 32, 1, "q5_1 unpack p8 avx2",
+                 unpack);

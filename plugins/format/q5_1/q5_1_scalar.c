@@ -1,0 +1,19 @@
+/* q5_1_scalar.c - portable kernels of Q5_1, and its portable encoder. */
+#include "q5_1_encode.h"
+#include "scalar_kernels.h"
+
+static void gemv(const tn_gemv *call) {
+    tn_scalar_gemv_i8x32(call, Q5_1_SHAPE, q5_1_open);
+}
+
+static void unpack(const tn_unpack *call) {
+    tn_scalar_unpack_p8(call, Q5_1_SHAPE, q5_1_open);
+}
+
+uint32_t q5_1_encode_scalar(const tn_run *run, uint8_t *blocks) {
+    return q5_1_encode_run(run, blocks);
+}
+
+TN_GEMV_KERNEL(q5_1_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q5_1 gemv i8x32 portable", gemv);
+TN_UNPACK_KERNEL(q5_1_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 32, 1, "q5_1 unpack p8 portable",
+                 unpack);

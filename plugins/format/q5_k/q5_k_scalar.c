@@ -1,0 +1,19 @@
+/* q5_k_scalar.c - portable kernels of Q5_K, and its portable encoder. */
+#include "q5_k_encode.h"
+#include "scalar_kernels.h"
+
+static void gemv(const tn_gemv *call) {
+    tn_scalar_gemv_i8x32(call, Q5_K_SHAPE, q5_k_open);
+}
+
+static void unpack(const tn_unpack *call) {
+    tn_scalar_unpack_p8(call, Q5_K_SHAPE, q5_k_open);
+}
+
+int q5_k_encode_scalar(const float *x, const float *importance, uint8_t *block) {
+    return q5_k_encode_block(x, importance, block);
+}
+
+TN_GEMV_KERNEL(q5_k_gemv_scalar, 0, TN_RANK_SCALAR, TN_FORM_I8X32, "q5_k gemv i8x32 portable", gemv);
+TN_UNPACK_KERNEL(q5_k_unpack_scalar, 0, TN_RANK_SCALAR, TN_PANEL_P8, 32, 1, "q5_k unpack p8 portable",
+                 unpack);
