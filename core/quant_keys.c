@@ -171,9 +171,10 @@ static uint64_t share_of(const tn_quantize_plan *plan, const tn_quantize_tensor 
     return size;
 }
 
-/* A new shard begins where the next tensor would make one too large. */
-static int32_t split_by_size(tn_quantize_plan *plan, uint64_t most, tn_error *err) {
-    uint64_t first, other, size;
+/* A new shard begins where the next tensor would make one too large, or one too many. */
+static int32_t split(tn_quantize_plan *plan, const tn_quantize_options *options, tn_error *err) {
+    uint64_t first, other, size, most = options->split_size ? options->split_size : UINT64_MAX;
+    uint32_t most_tensors = options->split_tensors ? options->split_tensors : UINT32_MAX;
     plan->shard_count = SHARDS_MOST; /* for the keys: their size does not depend on it */
     TN_TRY(measure(plan, 0, 0, &first, err));
     TN_TRY(measure(plan, 1, 0, &other, err));
@@ -183,12 +184,11 @@ static int32_t split_by_size(tn_quantize_plan *plan, uint64_t most, tn_error *er
         tn_quantize_tensor *tensor = &plan->tensors[i];
         if (tensor->what == TN_QUANTIZE_FOLDED) { continue; }
         uint64_t share = share_of(plan, tensor);
-        if (tensors && (!tn_add_u64(held, share, &size) || size > most)) {
+        if (tensors && (tensors == most_tensors || !tn_add_u64(held, share, &size) || size > most)) {
             held = other;
             tensors = 0;
             if (++shard == SHARDS_MOST) {
-                TN_FAIL(err, TN_E_INPUT, "shards of %" PRIu64 " bytes would be more than %d", most,
-                        SHARDS_MOST);
+                TN_FAIL(err, TN_E_INPUT, "shards of this size would be more than %d", SHARDS_MOST);
             }
         }
         held = tn_add_u64(held, share, &size) ? size : UINT64_MAX;
@@ -205,12 +205,14 @@ static void keep_split(tn_quantize_plan *plan) {
 }
 
 int32_t tn_plan_shards(tn_quantize_plan *plan, const tn_quantize_options *options, tn_error *err) {
-    if (options->keep_split && options->split_size) {
+    int limited = options->split_size || options->split_tensors;
+    if (options->keep_split && limited) {
         TN_FAIL(err, TN_E_INPUT, "shards as they are and shards of a certain size cannot both be had");
     }
     plan->shard_count = 1;
     if (options->keep_split) { keep_split(plan); }
-    if (options->split_size) { TN_TRY(split_by_size(plan, options->split_size, err)); }
+    if (limited) { TN_TRY(split(plan, options, err)); }
+    plan->as_shards = options->as_shards;
     plan->shard_sizes = calloc(plan->shard_count, sizeof *plan->shard_sizes);
     if (!plan->shard_sizes) {
         TN_FAIL(err, TN_E_MEMORY, "no memory for %" PRIu32 " shards", plan->shard_count);

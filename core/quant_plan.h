@@ -44,6 +44,7 @@ struct tn_quantize_plan {
     uint64_t count;
     uint64_t *shard_sizes;
     uint32_t shard_count;
+    uint32_t as_shards;
 };
 
 /* ---- quant_names.c: types, mixes and expressions by name ---------------------------------------------- */

@@ -18,7 +18,7 @@ char *tn_quantize_path(const tn_quantize_plan *plan, const char *path, uint32_t 
     char *name;
     tn_split_name split;
     size_t size = strlen(path), cut = sizeof end - 1;
-    if (plan->shard_count == 1) { return strdup(path); }
+    if (plan->shard_count == 1 && !plan->as_shards) { return strdup(path); }
     tn_split_name_read(path, &split);
     if (split.prefix) {
         size = split.prefix;

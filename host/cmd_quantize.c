@@ -363,9 +363,13 @@ static void print_sentences(const json_t *report, bool each) {
     const json_t *row;
     bool written = json_is_true(json_object_get(report, "written"));
     if (each) { print_each(report); }
-    printf("%lld tensors %sconverted, %lld left as they were\n", count_of(report, "converted"),
-           written ? "" : "would be ", count_of(report, "left"));
-    print_groups(report);
+    if (count_of(report, "converted")) {
+        printf("%lld tensors %sconverted, %lld left as they were\n", count_of(report, "converted"),
+               written ? "" : "would be ", count_of(report, "left"));
+        print_groups(report);
+    } else {
+        printf("%lld tensors, all as they were\n", count_of(report, "left"));
+    }
     print_types(report);
     print_importance(report);
     json_array_foreach (json_object_get(report, "files"), i, row) {
@@ -408,15 +412,16 @@ static int make_plan(struct quantize *run) {
                                         .leave_output = options->leave_output,
                                         .allow_requantize = options->allow_requantize,
                                         .keep_split = options->keep_split,
-                                        .split_size = options->split_size};
+                                        .split_size = options->split_size,
+                                        .split_tensors = (uint32_t)options->split_tensors,
+                                        .as_shards = options->as_shards};
     int32_t code = tn_quantize_plan_create(run->engine, run->file, &wanted, &run->plan, &err);
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
-int cmd_quantize(struct options *options) {
+static int run_plan(struct options *options) {
     struct quantize run = {.options = options};
-    int status = check_options(options);
-    if (status == EXIT_DONE) { status = read_rules(&run); }
+    int status = read_rules(&run);
     if (status == EXIT_DONE) { status = open_engine(options, &run.engine); }
     if (status == EXIT_DONE) { status = make_plan(&run); }
     if (status == EXIT_DONE && !options->dry_run) { status = write_files(&run); }
@@ -435,4 +440,30 @@ int cmd_quantize(struct options *options) {
     free(run.rules);
     free(run.rule_text);
     return status;
+}
+
+int cmd_quantize(struct options *options) {
+    int status = check_options(options);
+    return status == EXIT_DONE ? run_plan(options) : status;
+}
+
+/* ---- split and merge: the same without another type ----------------------------------------------------- */
+
+static int copy_file(const char *command, struct options *options) {
+    if (!options->input) { return usage_error(command, "which file is to be read? (-i FILE)"); }
+    if (!options->out) { return usage_error(command, "where does the result go? (-o)"); }
+    options->type = "COPY";
+    return run_plan(options);
+}
+
+int cmd_split(struct options *options) {
+    if (!options->split_size == !options->split_tensors) {
+        return usage_error("split", "give either --max-size or --max-tensors");
+    }
+    options->as_shards = true;
+    return copy_file("split", options);
+}
+
+int cmd_merge(struct options *options) {
+    return copy_file("merge", options);
 }

@@ -70,6 +70,12 @@ const struct command commands[] = {
      "Kullback-Leibler divergence of this model from the base (mean with its error, 99 % of the tokens, largest), how "
      "often both find the same token likeliest, and both perplexities.",
      cmd_perplexity},
+    {CMD_SPLIT, "split", "", "cut a model file into shards",
+     "Copies a model into shards of at most so many bytes or tensors, as they are. The first has the metadata; every "
+     "command that reads a model takes any of them. They appear when all are whole and on disk.",
+     cmd_split},
+    {CMD_MERGE, "merge", "", "put the shards of a model together",
+     "Copies a split model, named by any of its shards, into one file.", cmd_merge},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

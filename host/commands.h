@@ -19,6 +19,8 @@ int cmd_bench(struct options *options);
 int cmd_plugins(struct options *options);
 int cmd_formats(struct options *options);
 int cmd_check(struct options *options);
+int cmd_split(struct options *options);
+int cmd_merge(struct options *options);
 int cmd_quantize(struct options *options);
 int cmd_imatrix(struct options *options);
 int cmd_perplexity(struct options *options);

@@ -94,7 +94,7 @@ static const struct row rows[] = {
     {CMD_PERPLEXITY, 0, "base", TEXT, AT(base), NO_LIMITS, "FILE",
      "compare with the logits of another run; -c and --chunks are then the base's"},
 
-    {CMD_QUANTIZE, 'i', "input", TEXT, AT(input), NO_LIMITS, "FILE",
+    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE, 'i', "input", TEXT, AT(input), NO_LIMITS, "FILE",
      "the file to read: any GGUF file, of a split one any shard"},
     {CMD_QUANTIZE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
      "the new file; of several shards FILE-00001-of-00003.gguf and so on"},
@@ -123,7 +123,13 @@ static const struct row rows[] = {
      "write shards that hold the tensors which they hold in the input"},
     {CMD_QUANTIZE, 0, "split-max-size", BYTES, AT(split_size), NO_LIMITS, "N[K|M|G]",
      "write shards of at most so many bytes (K, M, G: thousands, millions, billions)"},
-    {CMD_QUANTIZE, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
+    {CMD_SPLIT, 'o', "output", TEXT, AT(out), NO_LIMITS, "PREFIX",
+     "the shards are called PREFIX-00001-of-00003.gguf and so on"},
+    {CMD_SPLIT, 0, "max-size", BYTES, AT(split_size), NO_LIMITS, "N[K|M|G]",
+     "most bytes of a shard (K, M, G: thousands, millions, billions); one that has a single tensor may be larger"},
+    {CMD_SPLIT, 0, "max-tensors", INTEGER, AT(split_tensors), 1, INT32_MAX, "N", "most tensors of a shard"},
+    {CMD_MERGE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE", "the new file"},
+    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
      "replace the new file if it is there already"},
 
     {CMD_MODEL | CMD_CHECK | CMD_QUANTIZE, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",

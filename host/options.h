@@ -57,6 +57,8 @@ struct options {
     const char *input, *type, *importance, *output_type, *embedding_type, *tensor_type_file; /* of quantize */
     struct text_list tensor_types;
     uint64_t split_size;
+    int64_t split_tensors;
+    bool as_shards;
     bool pure, leave_output, allow_requantize, dry_run, keep_split, force;
     struct text_list plugin_dirs, in_files;
     int64_t chunks, from_chunk; /* of a text; chunks 0: all */

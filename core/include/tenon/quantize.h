@@ -28,7 +28,9 @@ typedef struct tn_quantize_options {
     uint32_t leave_output;     /**< 1: the output tensor stays as it is */
     uint32_t allow_requantize; /**< 1: a tensor that is quantised may be converted */
     uint32_t keep_split;       /**< 1: shards hold the tensors that they hold now */
-    uint64_t split_size;       /**< most bytes of a shard, where it has more than one tensor; 0: one file */
+    uint64_t split_size;       /**< most bytes of a shard, where it has more than one tensor; 0: no limit */
+    uint32_t split_tensors;    /**< most tensors of a shard; 0: no limit. Without a limit there is one file */
+    uint32_t as_shards;        /**< 1: also one file is named as a shard, 1 of 1 */
 } tn_quantize_options;
 
 /** What becomes of a tensor. */
@@ -80,7 +82,7 @@ uint64_t tn_quantize_importance(const tn_quantize_plan *plan);
 uint64_t tn_quantize_memory(const tn_quantize_plan *plan);
 
 /**
- * The path of a shard for an output path: that path if there is one shard; else PREFIX-00001-of-00003.gguf, where
+ * The path of a shard for an output path: that path if there is one (but see as_shards); else PREFIX-00001-of-00003.gguf, where
  * PREFIX is the path without ".gguf", or without such an end if it has one. To be freed; NULL: no memory.
  */
 char *tn_quantize_path(const tn_quantize_plan *plan, const char *path, uint32_t shard);
