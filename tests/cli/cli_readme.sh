@@ -3,7 +3,7 @@
 . "$(dirname "$0")/cli.sh"
 model=${TENON_TEST_SMOLLM2:-}
 [ -n "$model" ] || { echo "the real model is not at hand (TENON_TEST_SMOLLM2): the README's commands run on a fixture"; model=$models/llama.gguf; }
-cd "$work" && ln -s "$model" model.gguf && printf 'hello\n' >text.txt && printf 'hello\n' >prompt.txt
+cd "$work" && ln -s "$model" model.gguf && seq -s ' is a number, ' 300 >text.txt && printf 'hello\n' >prompt.txt
 mkdir bin && ln -s "$tenon" bin/tenon && PATH=$work/bin:$PATH
 while IFS= read -r line; do
     echo "$line"
