@@ -7,7 +7,7 @@ source=${TENON_PEER_MODEL:-$models/llama.gguf}
 types_of() {
     "$tenon" info -m "$1" --tensors --json | python3 -c '
 import json, sys
-for row in json.load(sys.stdin)["tensors"]: print(row["name"], row["type"])'
+for row in json.load(sys.stdin)["tensors"]: print(row["name"], row["type"])' | sort
 }
 "$tenon" imatrix -q -m "$source" -f "$0" -c 64 --chunks 4 -o "$work/matrix.gguf" >"$work/log" || fail "imatrix"
 for type in Q8_0 Q6_K Q5_K_M Q5_K_S Q5_1 Q5_0 Q4_K_M Q4_K_S Q4_1 Q4_0 IQ4_NL IQ4_XS Q3_K_L Q3_K_M Q3_K_S IQ3_M IQ3_S IQ3_XS \
