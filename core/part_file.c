@@ -108,15 +108,22 @@ void tn_part_abandon(tn_part *part) {
 
 /* ---- write and finish ---------------------------------------------------------------------------------- */
 
+/* A stream forgets what it could not write, and would then be flushed without a fault. */
+static int32_t lose(tn_part *part, const char *what, tn_error *err) {
+    if (!part->lost) { part->lost = errno; }
+    errno = part->lost;
+    return failed(part, what, err);
+}
+
 int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err) {
-    if (size && fwrite(data, 1, size, part->out) != size) { return failed(part, "write", err); }
+    if (part->lost || (size && fwrite(data, 1, size, part->out) != size)) { return lose(part, "write", err); }
     return TN_OK;
 }
 
 int32_t tn_part_seal(tn_part *part, tn_error *err) {
     if (part->sealed) { return TN_OK; }
-    if (fflush(part->out) != 0) { return failed(part, "write", err); }
-    if (fsync(fileno(part->out)) != 0) { return failed(part, "sync", err); }
+    if (part->lost || fflush(part->out) != 0) { return lose(part, "write", err); }
+    if (fsync(fileno(part->out)) != 0) { return lose(part, "sync", err); }
     part->sealed = 1;
     return TN_OK;
 }

@@ -15,6 +15,7 @@ typedef struct tn_part {
     char *path, *name; /**< the target; PATH.part-XXXXXX, or NULL while the file has no name */
     FILE *out;
     int sealed; /**< on disk, not yet in its place */
+    int lost;   /**< errno of what could not be written: it stays so */
 } tn_part;
 
 /** TN_E_IO, TN_E_MEMORY: nothing is left behind. */

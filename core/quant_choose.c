@@ -86,13 +86,13 @@ static uint32_t class_of(const tn_mix *mix, const char *name) {
 
 static const char *keep_reason(const tn_mix *mix, const tn_gguf_tensor *tensor) {
     int converted = 0;
-    if (tensor->elements == tensor->dims[0]) { return "they have one dimension"; }
+    if (tensor->elements == tensor->dims[0]) { return "one dimension"; }
     for (uint32_t i = 0; i < mix->name_count; i++) {
         if (fnmatch(mix->names[i].pattern, tensor->name, 0) != 0) { continue; }
-        if (mix->names[i].keep) { return "their names are among those to keep"; }
+        if (mix->names[i].keep) { return "a name that is kept"; }
         converted = 1;
     }
-    return converted ? NULL : "their names are not those of weights";
+    return converted ? NULL : "a name that is no weight's";
 }
 
 static void classify(chooser *c) {
@@ -261,9 +261,7 @@ static int32_t choose(chooser *c, uint64_t index, tn_error *err) {
     tn_mix_pick *pick = &c->picks[index];
     uint32_t kin = c->kin[index];
     view v;
-    if (ask->leave_output && pick->role == TN_MIX_OUTPUT) {
-        pick->keep = "the output is to be left as it is";
-    }
+    if (ask->leave_output && pick->role == TN_MIX_OUTPUT) { pick->keep = "the output, which is to be left"; }
     if (pick->keep) { return TN_OK; }
     TN_TRY(view_tensor(c, index, &v, err));
     c->seen[kin]++;

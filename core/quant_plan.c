@@ -173,7 +173,7 @@ static int32_t decide(tn_quantize_plan *plan, uint64_t i, const tn_mix_pick *pic
         TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin knows the tensor type %s", pick->type);
     }
     if ((uint32_t)number == tensor->source->type) {
-        leave(plan, tensor, "they are of their new type already");
+        leave(plan, tensor, "of the new type already");
         return TN_OK;
     }
     tensor->type = (uint32_t)number;
@@ -202,7 +202,7 @@ static int32_t check_requantized(const tn_quantize_plan *plan, tn_error *err) {
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static void copy_all(tn_quantize_plan *plan) {
-    for (uint64_t i = 0; i < plan->count; i++) { leave(plan, &plan->tensors[i], "they are only copied"); }
+    for (uint64_t i = 0; i < plan->count; i++) { leave(plan, &plan->tensors[i], "only copied"); }
 }
 
 static int32_t decide_all(tn_quantize_plan *plan, const tn_quantize_options *options, tn_error *err) {
@@ -212,7 +212,12 @@ static int32_t decide_all(tn_quantize_plan *plan, const tn_quantize_options *opt
     for (uint64_t i = 0; code == TN_OK && i < plan->count; i++) {
         if (plan->tensors[i].what != TN_QUANTIZE_FOLDED) { code = decide(plan, i, &picks[i], err); }
     }
+    int outputs = 0;
+    for (uint64_t i = 0; i < plan->count; i++) { outputs += picks[i].role == TN_MIX_OUTPUT; }
     free(picks);
+    if (code == TN_OK && options->leave_output && !outputs) {
+        tn_engine_log(plan->engine, TN_LOG_WARN, "there is no output tensor to be left as it is");
+    }
     if (code == TN_OK && !options->allow_requantize) { code = check_requantized(plan, err); }
     if (code == TN_OK) { tn_plan_warn_of_rules(plan); }
     return code;

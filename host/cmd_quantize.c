@@ -315,14 +315,19 @@ static void print_types(const json_t *report) {
 }
 
 /* "25 are Q5_0 rather than Q4_K: their rows are not a multiple of 256" */
+static void print_fallback(const json_t *row) {
+    static const char many[] = "their ";
+    long long count = count_of(row, "tensors");
+    const char *why = text_of(row, "why");
+    bool one = count == 1 && strncmp(why, many, sizeof many - 1) == 0;
+    printf("  %lld %s %s rather than %s: %s%s\n", count, count == 1 ? "is" : "are", text_of(row, "type"),
+           text_of(row, "rather_than"), one ? "its " : "", one ? why + sizeof many - 1 : why);
+}
+
 static void print_groups(const json_t *report) {
     size_t i;
     const json_t *row;
-    json_array_foreach (json_object_get(report, "fallbacks"), i, row) {
-        long long count = count_of(row, "tensors");
-        printf("  %lld %s %s rather than %s: %s\n", count, count == 1 ? "is" : "are", text_of(row, "type"),
-               text_of(row, "rather_than"), text_of(row, "why"));
-    }
+    json_array_foreach (json_object_get(report, "fallbacks"), i, row) { print_fallback(row); }
     json_array_foreach (json_object_get(report, "left_because"), i, row) {
         long long count = count_of(row, "tensors");
         printf("  %lld %s left: %s\n", count, count == 1 ? "is" : "are", text_of(row, "why"));

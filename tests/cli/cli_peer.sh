@@ -1,9 +1,9 @@
-# Where llama.cpp's tools are at hand (TENON_PEER names their folder): it loads what we quantise, we load what it
+# Where llama.cpp's tools are at hand (TENON_TEST_PEER names their folder): it loads what we quantise, we load what it
 # quantises, and both give each tensor the same type.
 . "$(dirname "$0")/cli.sh"
-peer=${TENON_PEER:-}
-[ -n "$peer" ] || { echo "TENON_PEER names no folder with llama.cpp's tools: not compared with them"; exit 77; }
-source=${TENON_PEER_MODEL:-$models/llama.gguf}
+peer=${TENON_TEST_PEER:-}
+[ -n "$peer" ] || { echo "TENON_TEST_PEER names no folder with llama.cpp's tools: not compared with them"; exit 77; }
+source=${TENON_TEST_PEER_MODEL:-$models/llama.gguf}
 types_of() {
     "$tenon" info -m "$1" --tensors --json | python3 -c '
 import json, sys

@@ -46,7 +46,7 @@ expect 0 "$tenon" logits -m "$work/b.gguf" --ids "$ids" -n 4; same greedy "$gree
 
 # The report.
 expect 0 "$tenon" quantize -i "$m" --type q6_k -o "$work/r.gguf"
-says "23 tensors converted"; says "7 are left: they have one dimension"
+says "23 tensors converted"; says "7 are left: one dimension"
 says "are Q8_0 rather than Q6_K: their rows are not a multiple of 256"
 says "bits per weight: 32.0000 before"; says "written: $work/r.gguf, $(wc -c <"$work/r.gguf") bytes"; says "seconds: "
 expect 0 "$tenon" quantize -i "$m" --type Q6_K --dry-run; says "would be converted"; says_not "seconds"
@@ -69,6 +69,7 @@ expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type 'a(=F16';
 expect 1 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type-file "$work/none"; errs "none"
 expect 0 "$tenon" quantize -i "$m" --type Q4_0 --dry-run --pure --output-type F16 --embedding-type BF16 --json
 expect 0 "$tenon" quantize -i "$m" --type Q4_0 --dry-run --leave-output -v
+expect 0 "$tenon" quantize -i "$models/llama3-ropefreqs.gguf" --type Q4_0 --dry-run --leave-output; errs "there is no output tensor"
 
 # Command lines.
 expect 2 "$tenon" quantize; errs "which file"

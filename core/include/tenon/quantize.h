@@ -50,7 +50,7 @@ typedef struct tn_quantize_tensor {
     uint32_t wanted_block;   /**< ... block; else NULL and 0 */
     uint32_t importance;     /**< 1: importance data are used; 0: there are none, or the type ignores them */
     uint32_t lacks;          /**< 1: the type uses importance, the file given has none for this tensor */
-    const char *reason;      /**< left: why, as "they have one dimension"; else "" */
+    const char *reason;      /**< left: why, as "one dimension"; else "" */
     uint64_t old_size, size; /**< bytes; size 0 if it is folded */
     uint32_t shard;          /**< it is written to */
 } tn_quantize_tensor;
@@ -98,7 +98,7 @@ typedef struct tn_quantize_progress {
  * [load] Writes the new file (or shards) on all workers: beside, synced, and put in place when all are whole.
  * Until then nothing is seen at `path`, and a file that is there stays. TN_E_INPUT: `path` is the source or one
  * of its shards (through whatever names), no regular file, or is there and `replace` is 0; TN_E_FILE_DAMAGED: a
- * number of the source is infinite or none (NaN); TN_E_CANCELLED; TN_E_IO. `progress` may be NULL.
+ * number of a tensor that is converted is infinite or none (NaN); TN_E_CANCELLED; TN_E_IO. `progress` may be NULL.
  */
 int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,
                           const tn_quantize_progress *progress, tn_error *err);

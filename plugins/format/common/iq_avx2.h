@@ -104,6 +104,7 @@ TN_INLINE void tn_iq_half(const tn_gemv *call, const tn_row_group *rows, uint32_
                           __m256 *acc) {
     const tn_act *act = call->act;
     __m256i x[TN_MAX_ROWS][4], products[TN_MAX_ROWS][2][8];
+#pragma GCC unroll 1
     for (uint64_t a = 0; a < acts; a++) {
         const int8_t *codes = (const int8_t *)act->data + (call->act_from + a) * act->stride + col;
         __m256i in[4];
@@ -114,6 +115,7 @@ TN_INLINE void tn_iq_half(const tn_gemv *call, const tn_row_group *rows, uint32_
     for (uint32_t i = 0; i < 8; i++) {
         __m256i magnitudes[4], signs[4];
         open(tn_row(rows, i), half, magnitudes, signs);
+#pragma GCC unroll 1
         for (uint64_t a = 0; a < acts; a++) {
             __m256i even = tn_iq_dot_two(magnitudes, signs, x[a]);
             __m256i odd = tn_iq_dot_two(magnitudes + 2, signs + 2, x[a] + 2);
@@ -121,6 +123,7 @@ TN_INLINE void tn_iq_half(const tn_gemv *call, const tn_row_group *rows, uint32_
             if (group == 16) { products[a][1][i] = odd; }
         }
     }
+#pragma GCC unroll 1
     for (uint64_t a = 0; a < acts; a++) {
         const float *x_scales = act->scales + (call->act_from + a) * act->scale_stride + col / 32;
         acc[a] = tn_iq_steps8(products[a][0], products[a][1], group, scales, x_scales, acc[a]);
@@ -137,6 +140,7 @@ TN_INLINE void tn_iq_rows_avx2(const tn_gemv *call, uint32_t bytes, uint32_t gro
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm256_setzero_ps(); }
     for (uint64_t col = 0; col < call->cols; col += 256) {
         tn_iq_scales8(&rows, group, factor, open_subs, scales);
+#pragma GCC unroll 2 /* entries lie at constant places then */
         for (uint32_t half = 0; half < 2; half++, next += 4 * bytes) {
             for (uint32_t o = 0; o < 4 * bytes; o += 64) {
                 _mm_prefetch((const char *)next + o, _MM_HINT_T0);
@@ -184,6 +188,7 @@ TN_INLINE void tn_iq_unpack_avx2(const tn_unpack *call, uint32_t bytes, uint32_t
         float *scales = call->scales + r * call->scale_stride;
         for (uint64_t col = call->col_from; col < call->col_to;
              col += 256, block += bytes, scales += 256 / group) {
+#pragma GCC unroll 2
             for (uint32_t half = 0; half < 2; half++, codes += 128) {
                 __m256i magnitudes[4], signs[4], natural[4];
                 open(block, half, magnitudes, signs);
@@ -202,17 +207,31 @@ TN_INLINE void tn_iq_unpack_avx2(const tn_unpack *call, uint32_t bytes, uint32_t
 
 /* ---- what blocks are made of */
 
-/** Four entries of eight columns. */
-TN_INLINE __m256i tn_iq2_entries(const uint64_t *codebook, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    return _mm256_set_epi64x((long long)codebook[d], (long long)codebook[c], (long long)codebook[b],
-                             (long long)codebook[a]);
+/** The magnitudes of half a block from entries of eight columns, and from entries of four. */
+TN_INLINE void tn_iq2_entries(const uint64_t *codebook, const uint8_t *block, uint32_t half,
+                              tn_iq_index *index, __m256i *magnitudes) {
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < 4; k++) {
+        long long entry[4];
+#pragma GCC unroll 4
+        for (uint32_t q = 0; q < 4; q++) {
+            entry[q] = (long long)codebook[index(block, 16 * half + 4 * q + k)];
+        }
+        magnitudes[k] = _mm256_setr_epi64x(entry[0], entry[1], entry[2], entry[3]);
+    }
 }
-
-/** Eight entries of four columns, two by two: the first two's indices at index[0], the next eight further. */
-TN_INLINE __m256i tn_iq3_entries(const uint32_t *codebook, const uint16_t *index) {
-    return _mm256_setr_epi32((int)codebook[index[0]], (int)codebook[index[1]], (int)codebook[index[8]],
-                             (int)codebook[index[9]], (int)codebook[index[16]], (int)codebook[index[17]],
-                             (int)codebook[index[24]], (int)codebook[index[25]]);
+TN_INLINE void tn_iq3_entries(const uint32_t *codebook, const uint8_t *block, uint32_t half,
+                              tn_iq_index *index, __m256i *magnitudes) {
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < 4; k++) {
+        int entry[8];
+#pragma GCC unroll 8
+        for (uint32_t i = 0; i < 8; i++) {
+            entry[i] = (int)codebook[index(block, 32 * half + i / 2 * 8 + 2 * k + i % 2)];
+        }
+        magnitudes[k] =
+            _mm256_setr_epi32(entry[0], entry[1], entry[2], entry[3], entry[4], entry[5], entry[6], entry[7]);
+    }
 }
 
 /** Sign bytes of the half's sixteen times eight columns to four vectors of 1 and -1. */

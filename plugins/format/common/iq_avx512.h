@@ -7,6 +7,8 @@
  * (of 32 bits) of all four belongs to one group of columns, and the activation codes are put in the same
  * order. Four products then leave little to add: a tree of sixteen rows and a transpose give a vector of
  * sixteen rows for each group. The activations' sums, which take back the 64, are where the products begin.
+ *
+ * Loops over activation rows stay loops: unrolled to the most rows there can be, they were a third slower.
  */
 #ifndef TENON_IQ_AVX512_H
 #define TENON_IQ_AVX512_H
@@ -176,6 +178,7 @@ TN_INLINE void tn_iq_rows_avx512(const tn_gemv *call, uint32_t bytes, enum tn_iq
         tn_iq_act x[TN_MAX_ROWS];
         _Alignas(16) uint64_t subs[16];
         uint32_t ahead = 0;
+#pragma GCC unroll 1
         for (uint64_t a = 0; a < acts; a++) {
             tn_iq_act_open(call->act, call->act_from + a, col, order, &x[a]);
         }
@@ -188,12 +191,14 @@ TN_INLINE void tn_iq_rows_avx512(const tn_gemv *call, uint32_t bytes, enum tn_iq
             for (; ahead < bytes * (i + 2); ahead += 64) {
                 _mm_prefetch((const char *)next + ahead, _MM_HINT_T0);
             }
+#pragma GCC unroll 1
             for (uint64_t a = 0; a < acts; a++) {
                 tn_iq_dot(w, &x[a], groups, &products[a][0][i], &products[a][1][i]);
                 tn_iq_dot(w + 4, &x[a], groups, &products[a][0][i + 1], &products[a][1][i + 1]);
             }
         }
         tn_iq_scales16(&rows, subs, groups, factor, scales);
+#pragma GCC unroll 1
         for (uint64_t a = 0; a < acts; a++) {
             const float *x_scales =
                 call->act->scales + (call->act_from + a) * call->act->scale_stride + col / 32;

@@ -28,6 +28,9 @@ static inline void tn_iq_codes(uint64_t magnitudes, uint8_t signs, int8_t *codes
     memcpy(codes, &bytes, sizeof bytes);
 }
 
+/** The index of an entry of a block. */
+typedef uint32_t tn_iq_index(const uint8_t *block, uint32_t entry);
+
 /** Two entries of IQ3 as one of eight columns. */
 static inline uint64_t tn_iq3_pair(uint32_t first, uint32_t second) {
     return first | (uint64_t)second << 32;

@@ -168,34 +168,46 @@ TN_INLINE tn_iq_choice tn_iq_measure(const tn_iq_book *book, const float *w, con
     return c;
 }
 
+/* The best entries at eight scales: found[0] as they are, found[1] with one wrong sign; where wanted. */
+TN_INLINE void tn_iq_find_entries(const tn_iq_book *book, const float *w, const float *wx,
+                                  const tn_quad *trade, tn_iq_shape shape, const int *wanted,
+                                  uint16_t found[2][TN_IQ_SCALES]) {
+    tn_iq_scores lower, upper, wrong, tops, wrong_tops;
+    const tn_quad none = tn_quad_all(-INFINITY);
+    const float *upper_wx = wx + shape.columns / 2;
+    tn_iq_score_halves(w, wx, trade, shape, &lower);
+    tn_iq_score_halves(w + shape.columns / 2, upper_wx, trade, shape, &upper);
+    tn_iq_run_tops(book, &lower, shape, &tops);
+    if (wanted[0]) {
+        tn_quad best[2] = {none, none};
+        tn_iq_find_best(book, &lower, &tops, &upper, shape, best, found[0]);
+    }
+    if (wanted[1]) {
+        tn_quad best[2] = {none, none};
+        tn_iq_flip_halves(wx, &lower, shape, &wrong);
+        tn_iq_run_tops(book, &wrong, shape, &wrong_tops);
+        tn_iq_find_best(book, &wrong, &wrong_tops, &upper, shape, best, found[1]);
+        tn_iq_flip_halves(upper_wx, &upper, shape, &wrong);
+        tn_iq_find_best(book, &lower, &tops, &wrong, shape, best, found[1]);
+    }
+}
+
 /**
- * The best entries for `shape.columns` columns at eight scales, into `plain` unless NULL; and, into `flipped`
- * unless NULL, those with one wrong sign.
+ * The best choices for `shape.columns` columns at eight scales: choices[0] with all signs right, choices[1] with
+ * one wrong sign; each if it is wanted.
  */
 TN_INLINE void tn_iq_survey(const tn_iq_book *book, const float *w, const float *wx, const tn_quad *trade,
-                            tn_iq_shape shape, tn_iq_choice *plain, tn_iq_choice *flipped) {
-    tn_iq_scores lower, upper, wrong, tops, wrong_tops;
-    uint16_t found[TN_IQ_SCALES] = {0};
-    const float *next_wx = wx + shape.columns / 2;
-    tn_iq_score_halves(w, wx, trade, shape, &lower);
-    tn_iq_score_halves(w + shape.columns / 2, next_wx, trade, shape, &upper);
-    tn_iq_run_tops(book, &lower, shape, &tops);
+                            tn_iq_shape shape, const int *wanted, tn_iq_choice choices[2][TN_IQ_SCALES]) {
+    uint16_t found[2][TN_IQ_SCALES] = {
+        {0}}; /* for zeros the best is entry 0, which has nothing but lowest levels */
+    float any = 0;
+    for (uint32_t j = 0; j < shape.columns; j++) { any += wx[j]; }
+    if (any > 0) { tn_iq_find_entries(book, w, wx, trade, shape, wanted, found); }
     for (int flip = 0; flip < 2; flip++) {
-        tn_iq_choice *out = flip ? flipped : plain;
-        tn_quad best[2] = {tn_quad_all(-INFINITY), tn_quad_all(-INFINITY)};
-        if (!out) { continue; }
-        if (flip) {
-            tn_iq_flip_halves(wx, &lower, shape, &wrong);
-            tn_iq_run_tops(book, &wrong, shape, &wrong_tops);
-            tn_iq_find_best(book, &wrong, &wrong_tops, &upper, shape, best, found);
-            tn_iq_flip_halves(next_wx, &upper, shape, &wrong);
-            tn_iq_find_best(book, &lower, &tops, &wrong, shape, best, found);
-        } else {
-            tn_iq_find_best(book, &lower, &tops, &upper, shape, best, found);
-        }
-        for (uint32_t s = 0; s < TN_IQ_SCALES; s++) {
-            int same = s > 0 && found[s] == found[s - 1];
-            out[s] = same ? out[s - 1] : tn_iq_measure(book, w, wx, flip, found[s], shape);
+        tn_iq_choice *out = choices[flip];
+        for (uint32_t s = 0; wanted[flip] && s < TN_IQ_SCALES; s++) {
+            int same = s > 0 && found[flip][s] == found[flip][s - 1];
+            out[s] = same ? out[s - 1] : tn_iq_measure(book, w, wx, flip, found[flip][s], shape);
         }
     }
 }

@@ -132,10 +132,10 @@ TN_INLINE void tn_iq_survey_group(tn_iq_block *b, uint32_t g, float centre, tn_i
     for (uint32_t u = 0; u < shape.group / shape.columns; u++) {
         uint32_t o = u * shape.columns / 8, part = u * shape.columns % 8 / 4,
                  at = g * shape.group + u * shape.columns;
-        int odd = shape.even && b->odd[g * shape.group / 8 + o];
+        int odd = shape.even && b->odd[g * shape.group / 8 + o],
+            wanted[2] = {!odd || shape.columns == 4, odd};
         tn_iq_choice choices[2][TN_IQ_SCALES];
-        tn_iq_survey(b->book, b->w + at, b->wx + at, trade, shape,
-                     odd && shape.columns == 8 ? NULL : choices[0], odd ? choices[1] : NULL);
+        tn_iq_survey(b->book, b->w + at, b->wx + at, trade, shape, wanted, choices);
         for (uint32_t wrong = 0; wrong < (shape.even && shape.columns == 4 ? 2 : 1); wrong++) {
             tn_iq_side *side = &group->unit[part][wrong];
             const tn_iq_choice *from = choices[odd && (wrong || shape.columns == 8)];

@@ -43,28 +43,27 @@ TN_INLINE void tn_iq_sign_entries(__m256i signs, __m512i *w) {
     }
 }
 
-/** Codes plus 64 of an IQ2 block: the indices of its 32 entries, and its signs. */
-TN_INLINE void tn_iq2_look_up(const uint64_t *codebook, __m512i indices, __m256i signs, __m512i *w) {
-    uint16_t index[32];
-    _mm512_storeu_si512(index, indices);
+/** Codes plus 64 of an IQ2 block, given its signs. */
+TN_INLINE void tn_iq2_look_up(const uint64_t *codebook, const uint8_t *block, tn_iq_index *index,
+                              __m256i signs, __m512i *w) {
+#pragma GCC unroll 4
     for (uint32_t k = 0; k < 4; k++) {
-        uint64_t e[8];
-        for (uint32_t g = 0; g < 8; g++) { e[g] = codebook[index[4 * g + k]]; }
-        w[k] = _mm512_setr_epi64((long long)e[0], (long long)e[1], (long long)e[2], (long long)e[3],
-                                 (long long)e[4], (long long)e[5], (long long)e[6], (long long)e[7]);
+        long long e[8];
+#pragma GCC unroll 8
+        for (uint32_t g = 0; g < 8; g++) { e[g] = (long long)codebook[index(block, 4 * g + k)]; }
+        w[k] = _mm512_setr_epi64(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
     }
     tn_iq_sign_entries(signs, w);
 }
 
-/** Codes plus 64 of an IQ3 block: the indices of its 64 entries, and its signs. */
-TN_INLINE void tn_iq3_look_up(const uint32_t *codebook, __m512i low, __m512i high, __m256i signs,
-                              __m512i *w) {
-    uint16_t index[64];
-    _mm512_storeu_si512(index, low);
-    _mm512_storeu_si512(index + 32, high);
+/** Codes plus 64 of an IQ3 block, given its signs. */
+TN_INLINE void tn_iq3_look_up(const uint32_t *codebook, const uint8_t *block, tn_iq_index *index,
+                              __m256i signs, __m512i *w) {
+#pragma GCC unroll 4
     for (uint32_t k = 0; k < 4; k++) {
         int e[16];
-        for (uint32_t i = 0; i < 16; i++) { e[i] = (int)codebook[index[i / 2 * 8 + 2 * k + i % 2]]; }
+#pragma GCC unroll 16
+        for (uint32_t i = 0; i < 16; i++) { e[i] = (int)codebook[index(block, i / 2 * 8 + 2 * k + i % 2)]; }
         w[k] = _mm512_setr_epi32(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7], e[8], e[9], e[10], e[11],
                                  e[12], e[13], e[14], e[15]);
     }

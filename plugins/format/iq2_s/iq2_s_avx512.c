@@ -7,17 +7,8 @@ TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
 }
 
 TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
-    __m256i low = _mm256_loadu_si256((const void *)(block + 2));
     __m256i signs = _mm256_loadu_si256((const void *)(block + 34));
-    __m512i high = _mm512_set1_epi64((long long)tn_load_u64(block + 66)); /* to word e: byte e / 4 */
-    high = _mm512_shuffle_epi8(
-        high, _mm512_setr_epi64((long long)0x8000800080008000, (long long)0x8001800180018001,
-                                (long long)0x8002800280028002, (long long)0x8003800380038003,
-                                (long long)0x8004800480048004, (long long)0x8005800580058005,
-                                (long long)0x8006800680068006, (long long)0x8007800780078007));
-    high = _mm512_sllv_epi16(high, _mm512_set1_epi64(0x0002000400060008));
-    high = _mm512_and_si512(high, _mm512_set1_epi16(0x300));
-    tn_iq2_look_up(tn_iq2_s_codebook, _mm512_or_si512(_mm512_cvtepu8_epi16(low), high), signs, w);
+    tn_iq2_look_up(tn_iq2_s_codebook, block, iq2_s_index, signs, w);
 }
 
 TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {

@@ -12,13 +12,19 @@
  * bytes) and eight sign bits (32 bytes), the two high bits of the indices (8 bytes), and 16 scales s of
  * four bits. w = d * (2 s + 1) / 8 * code.
  */
+
+/* The index of the entry of columns 8 e .. + 7. */
+static inline uint32_t iq2_s_index(const uint8_t *block, uint32_t e) {
+    return block[2 + e] | ((uint32_t)block[66 + e / 4] << (8 - e % 4 * 2) & 0x300);
+}
+
+/* A block taken apart. */
 static inline void iq2_s_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
     float d = tn_load_half(block) * 0.125f;
     (void)minimums;
     for (uint32_t g = 0; g < 16; g++) { scales[g] = d * (float)(2 * tn_nibble(block + 74, g) + 1); }
     for (uint32_t e = 0; e < 32; e++, codes += 8) {
-        uint32_t high = block[66 + e / 4] >> 2 * (e % 4) & 3;
-        tn_iq_codes(tn_iq2_s_codebook[block[2 + e] | high << 8], block[34 + e], codes);
+        tn_iq_codes(tn_iq2_s_codebook[iq2_s_index(block, e)], block[34 + e], codes);
     }
 }
 

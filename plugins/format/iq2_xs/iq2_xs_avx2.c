@@ -7,15 +7,10 @@ TN_INLINE uint64_t open_subs(const uint8_t *block) {
 }
 
 TN_INLINE void open_half(const uint8_t *block, uint32_t half, __m256i *magnitudes, __m256i *signs) {
-    __m256i words = _mm256_loadu_si256((const void *)(block + 2 + 32 * half)),
-            seven = _mm256_srli_epi16(words, 9);
-    uint16_t index[16];
-    _mm256_storeu_si256((void *)index, _mm256_and_si256(words, _mm256_set1_epi16(511)));
-    for (uint32_t k = 0; k < 4; k++) {
-        magnitudes[k] =
-            tn_iq2_entries(tn_iq2_xs_codebook, index[k], index[k + 4], index[k + 8], index[k + 12]);
-    }
+    __m256i words = _mm256_loadu_si256((const void *)(block + 2 + 32 * half));
+    __m256i seven = _mm256_srli_epi16(words, 9);
     __m128i codes = _mm_packus_epi16(_mm256_castsi256_si128(seven), _mm256_extracti128_si256(seven, 1));
+    tn_iq2_entries(tn_iq2_xs_codebook, block, half, iq2_xs_index, magnitudes);
     tn_iq_open_signs(tn_iq_even_signs(codes), signs);
 }
 

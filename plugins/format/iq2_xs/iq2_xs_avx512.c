@@ -7,9 +7,8 @@ TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
 }
 
 TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
-    __m512i words = _mm512_loadu_si512(block + 2), index = _mm512_and_si512(words, _mm512_set1_epi16(511));
-    __m256i codes = _mm512_cvtepi16_epi8(_mm512_srli_epi16(words, 9));
-    tn_iq2_look_up(tn_iq2_xs_codebook, index, tn_iq_even_signs(codes), w);
+    __m256i codes = _mm512_cvtepi16_epi8(_mm512_srli_epi16(_mm512_loadu_si512(block + 2), 9));
+    tn_iq2_look_up(tn_iq2_xs_codebook, block, iq2_xs_index, tn_iq_even_signs(codes), w);
 }
 
 TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {

@@ -11,13 +11,20 @@
  * 256 columns in 74 bytes: d (binary16), a word for each eight columns (an index of nine bits, above it a
  * 7-bit sign code), and 16 scales s of four bits. w = d * (2 s + 1) / 8 * code.
  */
+
+/* The index of the entry of columns 8 e .. + 7. */
+static inline uint32_t iq2_xs_index(const uint8_t *block, uint32_t e) {
+    return tn_load_u16(block + 2 + 2 * e) & 511;
+}
+
+/* A block taken apart. */
 static inline void iq2_xs_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
     float d = tn_load_half(block) * 0.125f;
     (void)minimums;
     for (uint32_t g = 0; g < 16; g++) { scales[g] = d * (float)(2 * tn_nibble(block + 66, g) + 1); }
     for (uint32_t e = 0; e < 32; e++, codes += 8) {
-        uint32_t word = tn_load_u16(block + 2 + 2 * e);
-        tn_iq_codes(tn_iq2_xs_codebook[word & 511], tn_iq_signs[word >> 9], codes);
+        uint8_t signs = tn_iq_signs[tn_load_u16(block + 2 + 2 * e) >> 9];
+        tn_iq_codes(tn_iq2_xs_codebook[iq2_xs_index(block, e)], signs, codes);
     }
 }
 

@@ -14,10 +14,7 @@ TN_INLINE uint64_t open_subs(const uint8_t *block) {
 }
 
 TN_INLINE void open_half(const uint8_t *block, uint32_t half, __m256i *magnitudes, __m256i *signs) {
-    const uint8_t *index = block + 2 + 32 * half;
-    for (uint32_t k = 0; k < 4; k++, index++) {
-        magnitudes[k] = tn_iq2_entries(tn_iq2_xxs_codebook, index[0], index[8], index[16], index[24]);
-    }
+    tn_iq2_entries(tn_iq2_xxs_codebook, block, half, iq2_xxs_index, magnitudes);
     tn_iq_open_signs(tn_iq_signs_of_words(open_words(block, half)), signs);
 }
 

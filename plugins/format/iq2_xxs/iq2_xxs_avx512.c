@@ -12,8 +12,7 @@ TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
 }
 
 TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
-    __m512i index = _mm512_cvtepu8_epi16(_mm512_cvtepi64_epi32(_mm512_loadu_si512(block + 2)));
-    tn_iq2_look_up(tn_iq2_xxs_codebook, index, tn_iq_signs_of_words(open_words(block)), w);
+    tn_iq2_look_up(tn_iq2_xxs_codebook, block, iq2_xxs_index, tn_iq_signs_of_words(open_words(block)), w);
 }
 
 TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {

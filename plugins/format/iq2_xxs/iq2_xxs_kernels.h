@@ -14,16 +14,21 @@
  * 256 columns in 66 bytes: d (binary16), then eight bytes for each 32 columns: four indices of entries of
  * eight columns and a word of four 7-bit sign codes and, on top, the scale s. w = d * (2 s + 1) / 8 * code.
  */
+
+/* The index of the entry of columns 8 e .. + 7. */
+static inline uint32_t iq2_xxs_index(const uint8_t *block, uint32_t e) {
+    return block[2 + e / 4 * 8 + e % 4];
+}
+
+/* A block taken apart. */
 static inline void iq2_xxs_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
     float d = tn_load_half(block) * 0.125f;
     (void)minimums;
-    for (uint32_t g = 0; g < 8; g++) {
-        const uint8_t *index = block + 2 + 8 * g;
-        uint32_t word = tn_load_u32(index + 4);
-        scales[g] = d * (float)(2 * (word >> 28) + 1);
-        for (uint32_t k = 0; k < 4; k++, codes += 8) {
-            tn_iq_codes(tn_iq2_xxs_codebook[index[k]], tn_iq_signs[word >> 7 * k & 127], codes);
-        }
+    for (uint32_t e = 0; e < 32; e++, codes += 8) {
+        uint32_t word = tn_load_u32(block + 6 + e / 4 * 8);
+        scales[e / 4] = d * (float)(2 * (word >> 28) + 1);
+        tn_iq_codes(tn_iq2_xxs_codebook[iq2_xxs_index(block, e)], tn_iq_signs[word >> e % 4 * 7 & 127],
+                    codes);
     }
 }
 

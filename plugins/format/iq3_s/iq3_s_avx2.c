@@ -10,17 +10,7 @@ TN_INLINE uint64_t open_subs(const uint8_t *block) {
 }
 
 TN_INLINE void open_half(const uint8_t *block, uint32_t half, __m256i *magnitudes, __m256i *signs) {
-    uint16_t index[32];
-    for (uint32_t i = 0; i < 2; i++) { /* the high bits to bit 8 */
-        __m128i bytes = _mm_loadu_si128((const void *)(block + 2 + 32 * half + 16 * i));
-        __m256i high = _mm256_set1_epi16((short)tn_load_u16(block + 66 + 4 * half + 2 * i));
-        __m256i bits =
-            _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768);
-        high = _mm256_cmpeq_epi16(_mm256_and_si256(high, bits), bits);
-        high = _mm256_and_si256(high, _mm256_set1_epi16(0x100));
-        _mm256_storeu_si256((void *)(index + 16 * i), _mm256_or_si256(_mm256_cvtepu8_epi16(bytes), high));
-    }
-    for (uint32_t k = 0; k < 4; k++) { magnitudes[k] = tn_iq3_entries(tn_iq3_s_codebook, index + 2 * k); }
+    tn_iq3_entries(tn_iq3_s_codebook, block, half, iq3_s_index, magnitudes);
     tn_iq_open_signs(_mm_loadu_si128((const void *)(block + 74 + 16 * half)), signs);
 }
 

@@ -10,11 +10,7 @@ TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
 
 TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
     __m256i signs = _mm256_loadu_si256((const void *)(block + 74));
-    __m512i low = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(block + 2)));
-    __m512i high = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(block + 34)));
-    low = _mm512_or_si512(low, _mm512_maskz_set1_epi16(tn_load_u32(block + 66), 0x100));
-    high = _mm512_or_si512(high, _mm512_maskz_set1_epi16(tn_load_u32(block + 70), 0x100));
-    tn_iq3_look_up(tn_iq3_s_codebook, low, high, signs, w);
+    tn_iq3_look_up(tn_iq3_s_codebook, block, iq3_s_index, signs, w);
 }
 
 TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {

@@ -12,15 +12,21 @@
  * bytes), the high bits of the indices (8 bytes), a sign bit for each column (32 bytes), and eight scales s
  * of four bits. w = d * (2 s + 1) * code.
  */
+
+/* The index of the entry of columns 4 e .. + 3. */
+static inline uint32_t iq3_s_index(const uint8_t *block, uint32_t e) {
+    return block[2 + e] | ((uint32_t)block[66 + e / 8] << (8 - e % 8) & 0x100);
+}
+
+/* A block taken apart. */
 static inline void iq3_s_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
     float d = tn_load_half(block);
     (void)minimums;
     for (uint32_t g = 0; g < 8; g++) { scales[g] = d * (float)(2 * tn_nibble(block + 106, g) + 1); }
-    for (uint32_t e = 0; e < 32; e++, codes += 8) {
-        const uint8_t *index = block + 2 + 2 * e;
-        uint32_t high = block[66 + e / 4] >> 2 * (e % 4);
-        uint32_t first = index[0] | (high & 1) << 8, second = index[1] | (high & 2) << 7;
-        tn_iq_codes(tn_iq3_pair(tn_iq3_s_codebook[first], tn_iq3_s_codebook[second]), block[74 + e], codes);
+    for (uint32_t e = 0; e < 64; e += 2, codes += 8) {
+        uint32_t first = tn_iq3_s_codebook[iq3_s_index(block, e)];
+        uint32_t second = tn_iq3_s_codebook[iq3_s_index(block, e + 1)];
+        tn_iq_codes(tn_iq3_pair(first, second), block[74 + e / 2], codes);
     }
 }
 

@@ -12,12 +12,7 @@ TN_INLINE uint64_t open_subs(const uint8_t *block) {
 }
 
 TN_INLINE void open_half(const uint8_t *block, uint32_t half, __m256i *magnitudes, __m256i *signs) {
-    uint16_t index[32];
-    for (uint32_t i = 0; i < 2; i++) {
-        __m128i bytes = _mm_loadu_si128((const void *)(block + 2 + 32 * half + 16 * i));
-        _mm256_storeu_si256((void *)(index + 16 * i), _mm256_cvtepu8_epi16(bytes));
-    }
-    for (uint32_t k = 0; k < 4; k++) { magnitudes[k] = tn_iq3_entries(tn_iq3_xxs_codebook, index + 2 * k); }
+    tn_iq3_entries(tn_iq3_xxs_codebook, block, half, iq3_xxs_index, magnitudes);
     tn_iq_open_signs(tn_iq_signs_of_words(open_words(block, half)), signs);
 }
 

@@ -12,9 +12,7 @@ TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
 }
 
 TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
-    __m512i low = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(block + 2)));
-    __m512i high = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(block + 34)));
-    tn_iq3_look_up(tn_iq3_xxs_codebook, low, high, tn_iq_signs_of_words(open_words(block)), w);
+    tn_iq3_look_up(tn_iq3_xxs_codebook, block, iq3_xxs_index, tn_iq_signs_of_words(open_words(block)), w);
 }
 
 TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {

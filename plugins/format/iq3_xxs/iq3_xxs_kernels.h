@@ -15,17 +15,22 @@
  * a word of four 7-bit sign codes, each of eight columns, and, on top, the scale s. w = d * (2 s + 1) / 4 *
  * code.
  */
+
+/* The index of the entry of columns 4 e .. + 3. */
+static inline uint32_t iq3_xxs_index(const uint8_t *block, uint32_t e) {
+    return block[2 + e];
+}
+
+/* A block taken apart. */
 static inline void iq3_xxs_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
     float d = tn_load_half(block) * 0.25f;
-    const uint8_t *index = block + 2;
     (void)minimums;
-    for (uint32_t g = 0; g < 8; g++) {
-        uint32_t word = tn_load_u32(block + 66 + 4 * g);
-        scales[g] = d * (float)(2 * (word >> 28) + 1);
-        for (uint32_t k = 0; k < 4; k++, codes += 8, index += 2) {
-            uint64_t magnitudes = tn_iq3_pair(tn_iq3_xxs_codebook[index[0]], tn_iq3_xxs_codebook[index[1]]);
-            tn_iq_codes(magnitudes, tn_iq_signs[word >> 7 * k & 127], codes);
-        }
+    for (uint32_t e = 0; e < 64; e += 2, codes += 8) {
+        uint32_t word = tn_load_u32(block + 66 + e / 8 * 4);
+        uint32_t first = tn_iq3_xxs_codebook[iq3_xxs_index(block, e)];
+        uint32_t second = tn_iq3_xxs_codebook[iq3_xxs_index(block, e + 1)];
+        scales[e / 8] = d * (float)(2 * (word >> 28) + 1);
+        tn_iq_codes(tn_iq3_pair(first, second), tn_iq_signs[word >> e % 8 / 2 * 7 & 127], codes);
     }
 }
 
