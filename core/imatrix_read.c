@@ -224,7 +224,15 @@ static int32_t read_pair(const tn_gguf *file, const tn_gguf_tensor *sums, size_t
     TN_TRY(tn_imatrix_add(out, sums->name, stem, columns, experts, &entry, err));
     name[stem] = 0;
     TN_TRY(take_numbers(path, name, "sum", sums->data, columns * experts, entry->sums, err));
-    return take_numbers(path, name, "count", counts->data, experts, entry->counts, err);
+    TN_TRY(take_numbers(path, name, "count", counts->data, experts, entry->counts, err));
+    for (uint64_t i = 0; i < experts; i++) {
+        if (entry->counts[i] != floor(entry->counts[i]) || entry->counts[i] > 0x1p53) {
+            TN_FAIL(err, TN_E_FILE_DAMAGED,
+                    "%s: entry %.80s: count number %" PRIu64 " is %g, a whole number up to 2^53 was expected",
+                    path, name, i, entry->counts[i]);
+        }
+    }
+    return TN_OK;
 }
 
 static int32_t check_counts(const tn_gguf *file, const tn_gguf_tensor *counts, size_t stem, tn_error *err) {

@@ -8,10 +8,12 @@
 #include "importance_state.h"
 
 #include "checked.h"
+#include "gguf_value.h"
 #include "model_state.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- while a step runs ----------------------------------------------------------------------------------- */
 
@@ -65,6 +67,11 @@ static int32_t add_source(const watch *w, const tn_weight *weight, const tn_capt
 
 static int32_t add_link(const watch *w, const tn_weight *weight, uint32_t source, tn_error *err) {
     tn_importance_link *link = &w->importance->links[w->importance->link_count];
+    if (strlen(weight->name) + sizeof ".in_sum2" - 1 > TN_TENSOR_NAME_MAX) {
+        TN_FAIL(err, TN_E_INPUT,
+                "tensor %s: an importance file has no room for a name of more than %zu bytes", weight->name,
+                TN_TENSOR_NAME_MAX - (sizeof ".in_sum2" - 1));
+    }
     link->source = source;
     TN_TRY(tn_importance_entry(w->importance, weight->name, weight->cols, weight->count, &link->entry, err));
     w->importance->link_count++;

@@ -92,10 +92,26 @@ static int32_t open_part(tn_part *part, tn_error *err) {
     return no_memory(part->path, err);
 }
 
+/* A file that is there is reached through its links, so that they stay; what is no regular file stays too. */
+static int32_t look_at_target(tn_part *part, tn_error *err) {
+    struct stat there;
+    if (stat(part->path, &there) != 0) { return TN_OK; }
+    if (!S_ISREG(there.st_mode)) {
+        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(part->path));
+    }
+    char *real = realpath(part->path, NULL);
+    if (!real) { return failed(part, "find", err); }
+    free(part->path);
+    part->path = real;
+    part->mode = there.st_mode & 0777;
+    return TN_OK;
+}
+
 int32_t tn_part_create(tn_part *part, const char *path, tn_error *err) {
     *part = (tn_part){.path = strdup(path)};
     if (!part->path) { return no_memory(path, err); }
-    int32_t code = open_part(part, err);
+    int32_t code = look_at_target(part, err);
+    if (code == TN_OK) { code = open_part(part, err); }
     if (code != TN_OK) { release(part); }
     return code;
 }
@@ -123,6 +139,9 @@ int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *
 int32_t tn_part_seal(tn_part *part, tn_error *err) {
     if (part->sealed) { return TN_OK; }
     if (part->lost || fflush(part->out) != 0) { return lose(part, "write", err); }
+    if (part->mode && fchmod(fileno(part->out), part->mode) != 0) {
+        return lose(part, "set the mode of", err);
+    }
     if (fsync(fileno(part->out)) != 0) { return lose(part, "sync", err); }
     part->sealed = 1;
     return TN_OK;

@@ -14,11 +14,12 @@
 typedef struct tn_part {
     char *path, *name; /**< the target; PATH.part-XXXXXX, or NULL while the file has no name */
     FILE *out;
-    int sealed; /**< on disk, not yet in its place */
-    int lost;   /**< errno of what could not be written: it stays so */
+    unsigned mode; /**< of the file that it will replace, kept; 0: there is none */
+    int sealed;    /**< on disk, not yet in its place */
+    int lost;      /**< errno of what could not be written: it stays so */
 } tn_part;
 
-/** TN_E_IO, TN_E_MEMORY: nothing is left behind. */
+/** TN_E_INPUT: what is at `path` is no regular file; TN_E_IO, TN_E_MEMORY. Nothing is left behind. */
 int32_t tn_part_create(tn_part *part, const char *path, tn_error *err);
 int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err);
 /** Syncs, so that only the last step is left to finish: for several files that are to appear together. */

@@ -13,7 +13,7 @@
 
 typedef struct scoring {
     const tn_scoring *asked;
-    atomic_uint bad; /* the first row that is no row of logits; FINE: none */
+    atomic_uint bad, bad_base; /* the first row that is no row of logits; FINE: none */
 } scoring;
 
 /* ln p_i = x_i - most - log_sum. */
@@ -42,9 +42,9 @@ static double log_probability(const softmax *s, uint32_t i) {
     return (double)s->x[i] - s->most - s->log_sum;
 }
 
-static void report_bad(scoring *s, uint32_t row) {
-    unsigned bad = atomic_load(&s->bad);
-    while (row < bad && !atomic_compare_exchange_weak(&s->bad, &bad, row)) {}
+static void report_bad(atomic_uint *first, uint32_t row) {
+    unsigned bad = atomic_load(first);
+    while (row < bad && !atomic_compare_exchange_weak(first, &bad, row)) {}
 }
 
 /* [compute] */
@@ -57,10 +57,12 @@ static void score_row(void *arg, uint64_t row, uint32_t worker) {
     (void)worker;
     *out = (tn_score){0};
     const float *x = asked->logits + row * asked->width;
-    int sound = read_row(x, NULL, asked->width, &mine);
-    if (sound && asked->base) { sound = read_row(asked->base + row * asked->width, x, asked->width, &base); }
-    if (!sound) {
-        report_bad(s, (uint32_t)row);
+    if (!read_row(x, NULL, asked->width, &mine)) {
+        report_bad(&s->bad, (uint32_t)row);
+        return;
+    }
+    if (asked->base && !read_row(asked->base + row * asked->width, x, asked->width, &base)) {
+        report_bad(&s->bad_base, (uint32_t)row);
         return;
     }
     out->loss = -log_probability(&mine, next);
@@ -74,6 +76,7 @@ static void score_row(void *arg, uint64_t row, uint32_t worker) {
 int32_t tn_score_rows(tn_engine *engine, const tn_scoring *asked, tn_error *err) {
     scoring s = {.asked = asked};
     atomic_init(&s.bad, FINE);
+    atomic_init(&s.bad_base, FINE);
     for (uint32_t i = 0; i < asked->rows; i++) {
         if (asked->next[i] < 0 || (uint32_t)asked->next[i] >= asked->width) {
             TN_FAIL(err, TN_E_INPUT, "row %u is followed by token %d, a row has %u numbers", i,
@@ -81,7 +84,10 @@ int32_t tn_score_rows(tn_engine *engine, const tn_scoring *asked, tn_error *err)
         }
     }
     tn_pool_for(engine->pool, asked->rows, score_row, &s);
-    unsigned bad = atomic_load(&s.bad);
+    unsigned bad = atomic_load(&s.bad), bad_base = atomic_load(&s.bad_base);
+    if (bad_base != FINE) {
+        TN_FAIL(err, TN_E_FILE_DAMAGED, "row %u of the base is not finite (NaN or infinite)", bad_base);
+    }
     if (bad != FINE) { TN_FAIL(err, TN_E_FAILED, "row %u is not finite (NaN or infinite)", bad); }
     return TN_OK;
 }

@@ -137,7 +137,8 @@ int cmd_formats(struct options *options) {
 struct check {
     const struct options *options;
     tn_engine *engine;
-    json_t *faults; /* a row a tensor with bad blocks */
+    json_t *faults;    /* a row a tensor with bad blocks */
+    json_t *unchecked; /* a row a tensor whose type nobody can check */
     uint64_t tensors, blocks, bad;
 };
 
@@ -157,7 +158,15 @@ static json_t *fault_json(const tn_engine *engine, const tn_gguf_tensor *tensor,
 static int check_tensor(struct check *check, const tn_gguf_tensor *tensor) {
     tn_error err = TN_ERROR_INIT;
     tn_tensor_faults found;
-    if (tn_tensor_check(check->engine, tensor, &found, &err) != TN_OK) { return report_error(&err); }
+    int32_t code = tn_tensor_check(check->engine, tensor, &found, &err);
+    if (tn_code_status(code) == EXIT_REFUSED) { /* the others may still be looked at */
+        json_t *row = json_object();
+        set_text(row, "tensor", tensor->name);
+        set_text(row, "why", err.text);
+        json_array_append_new(check->unchecked, row);
+        return EXIT_DONE;
+    }
+    if (code != TN_OK) { return report_error(&err); }
     check->tensors++;
     check->blocks += found.blocks;
     check->bad += found.bad;
@@ -172,6 +181,7 @@ static void print_check(struct check *check) {
     set_count(report, "blocks", check->blocks);
     set_count(report, "bad_blocks", check->bad);
     json_object_set(report, "faults", check->faults);
+    json_object_set(report, "not_checked", check->unchecked);
     if (check->options->json) {
         print_json(report, stdout);
     } else {
@@ -181,7 +191,7 @@ static void print_check(struct check *check) {
 }
 
 int cmd_check(struct options *options) {
-    struct check check = {.options = options, .faults = json_array()};
+    struct check check = {.options = options, .faults = json_array(), .unchecked = json_array()};
     tn_gguf *file = NULL;
     int status = open_engine(options, &check.engine);
     if (status == EXIT_DONE) {
@@ -199,9 +209,10 @@ int cmd_check(struct options *options) {
     }
     if (status == EXIT_DONE) {
         print_check(&check);
-        status = check.bad ? EXIT_FAULTS : EXIT_DONE;
+        status = check.bad ? EXIT_FAULTS : json_array_size(check.unchecked) != 0 ? EXIT_REFUSED : EXIT_DONE;
     }
     json_decref(check.faults);
+    json_decref(check.unchecked);
     tn_gguf_close(file);
     tn_engine_destroy(check.engine);
     return status;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFAULT_CHUNK = 512, SAVE_SECONDS = 60, LOGITS_MOST = 1 << 28 };
 
@@ -243,6 +244,14 @@ static void tell_rest(const struct gathering *g) {
 
 /* ---- the command ----------------------------------------------------------------------------------------- */
 
+/* What was gathered so far may be replaced by what it grows to. */
+static bool is_input(const struct options *options) {
+    for (uint64_t i = 0; i < options->in_files.count; i++) {
+        if (same_place(options->out, options->in_files.at[i])) { return true; }
+    }
+    return false;
+}
+
 static int check_options(struct options *options) {
     if (!options->out) { return usage_error("imatrix", "where does it go? (-o FILE)"); }
     if (!options->file && !options->in_files.count) {
@@ -252,6 +261,9 @@ static int check_options(struct options *options) {
     if (options->file && !options->model) { return usage_error("imatrix", "which model? (-m FILE)"); }
     if (same_place(options->out, options->model) || same_place(options->out, options->file)) {
         return usage_error("imatrix", "-o %s is the model or the text", options->out);
+    }
+    if (!options->force && access(options->out, F_OK) == 0 && !is_input(options)) {
+        return usage_error("imatrix", "%s is there already (--force replaces it)", options->out);
     }
     if (options->file && !options->context) { options->context = DEFAULT_CHUNK; }
     return EXIT_DONE;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFAULT_CHUNK = 512, LOGITS_MOST = 1 << 28 }; /* bytes of logits that are held at once */
 
@@ -79,7 +80,8 @@ static int score_all(struct perplexity *p) {
         if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
         if (code != TN_OK) {
             progress_end(&p->progress);
-            fprintf(stderr, "tenon: %s, chunk %u: %s\n", p->options->model, c, err.text);
+            fprintf(stderr, "tenon: %s, chunk %u: %s\n",
+                    code == TN_E_FILE_DAMAGED ? p->options->base : p->options->model, c, err.text);
             return tn_code_status(code);
         }
         snprintf(running, sizeof running, ", perplexity %.4f", exp(p->loss / (double)p->scored));
@@ -159,7 +161,13 @@ static void report_base(struct perplexity *p, json_t *report) {
     set_estimate(report, "same_top", "same_top_error", same);
 }
 
-static void print_result(struct perplexity *p) {
+static int print_result(struct perplexity *p) {
+    double worst = fmax(estimate(p, loss_of).mean, p->base ? estimate(p, base_loss_of).mean : 0);
+    if (!isfinite(exp(worst))) {
+        fprintf(stderr, "tenon: %s: the mean loss is %g: its perplexity is beyond all numbers\n",
+                p->options->model, worst);
+        return EXIT_FAILED;
+    }
     json_t *report = json_object();
     set_text(report, "file", p->options->model);
     set_text(report, "text", p->options->file);
@@ -178,6 +186,7 @@ static void print_result(struct perplexity *p) {
         print_report(report, stdout);
     }
     json_decref(report);
+    return EXIT_DONE;
 }
 
 /* ---- before it begins ------------------------------------------------------------------------------------ */
@@ -189,6 +198,9 @@ static int check_options(const struct options *options) {
     }
     if (same_place(options->save, options->model) || same_place(options->save, options->file)) {
         return usage_error("perplexity", "--save-logits %s is the model or the text", options->save);
+    }
+    if (options->save && !options->force && access(options->save, F_OK) == 0) {
+        return usage_error("perplexity", "%s is there already (--force replaces it)", options->save);
     }
     if (options->context && options->context < 3) {
         return usage_error("perplexity", "-c %" PRId64 ": a chunk needs 3 tokens for one to be scored",
@@ -295,7 +307,7 @@ int cmd_perplexity(struct options *options) {
     if (status == EXIT_DONE) { status = prepare(&p); }
     if (status == EXIT_DONE) { status = score_all(&p); }
     if (status == EXIT_DONE && p.writer) { status = finish_base(&p); }
-    if (status == EXIT_DONE) { print_result(&p); }
+    if (status == EXIT_DONE) { status = print_result(&p); }
     progress_end(&p.progress);
     interrupt_session(NULL);
     unfinished_file(NULL);

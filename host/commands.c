@@ -47,7 +47,8 @@ const struct command commands[] = {
     {CMD_CHECK, "check", "", "are all blocks of a file sound",
      "Looks at every block of every tensor for values that no encoder writes: infinite or undefined scales and numbers. "
      "Prints each tensor that has some, how many and where the first one is; status 4 if there are any. Needs only the "
-     "formats: architecture and tokenizer may be unknown.",
+     "formats: architecture and tokenizer may be unknown. A tensor of a type that no plugin reads is named as not checked, with "
+     "status 3 if nothing worse was found.",
      cmd_check},
     {CMD_QUANTIZE, "quantize", "", "a model in another type, smaller as a rule",
      "Makes a model file from another one, its tensors in other types: a file type says which tensor gets which. Needs "
@@ -72,7 +73,7 @@ const struct command commands[] = {
      cmd_perplexity},
     {CMD_SPLIT, "split", "", "cut a model file into shards",
      "Copies a model into shards of at most so many bytes or tensors, as they are. The first has the metadata; every "
-     "command that reads a model takes any of them. They appear when all are whole and on disk.",
+     "command that reads a model takes any of them. They appear, one after another, when all are whole and on disk.",
      cmd_split},
     {CMD_MERGE, "merge", "", "put the shards of a model together",
      "Copies a split model, named by any of its shards, into one file.", cmd_merge},

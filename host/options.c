@@ -129,7 +129,7 @@ static const struct row rows[] = {
      "most bytes of a shard (K, M, G: thousands, millions, billions); one that has a single tensor may be larger"},
     {CMD_SPLIT, 0, "max-tensors", INTEGER, AT(split_tensors), 1, INT32_MAX, "N", "most tensors of a shard"},
     {CMD_MERGE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE", "the new file"},
-    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
+    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE | CMD_CHUNKS, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
      "replace the new file if it is there already"},
 
     {CMD_MODEL | CMD_CHECK | CMD_QUANTIZE, 't', "threads", INTEGER, AT(threads), 1, 1024, "N",

@@ -34,6 +34,10 @@ static int cut(const char *command, const struct options *options, uint32_t size
                struct text_chunks *out) {
     uint64_t whole = count / size, from = (uint64_t)options->from_chunk;
     uint64_t most = options->chunks ? (uint64_t)options->chunks : UINT32_MAX;
+    if (whole == 0) {
+        return usage_error(command, "%s has %llu tokens, a chunk takes %u (see -c)", options->file,
+                           (unsigned long long)count, size);
+    }
     if (whole <= from) {
         return usage_error(command, "%s has %llu tokens: %llu chunks of %u, %llu of them to leave out",
                            options->file, (unsigned long long)count, (unsigned long long)whole, size,

@@ -31,6 +31,15 @@ with open(sys.argv[1], "r+b") as file:
 PYTHON
 expect 4 "$tenon" check -m "$work/bad.gguf"; says "bad blocks:           1"; says "F32"
 expect 4 "$tenon" check -m "$work/bad.gguf" --json; says '"bad_blocks": 1'
+# A type that nobody reads is named, and what lies behind it is looked at all the same.
+python3 - "$work/unread.gguf" <<'PYTHON'
+import struct, sys
+def tensor(name, kind, offset): return struct.pack("<Q", len(name)) + name + struct.pack("<IQIQ", 1, 8, kind, offset)
+head = b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + tensor(b"a.weight", 26, 0) + tensor(b"b.weight", 0, 32)
+head += b"\0" * (-len(head) % 32)
+open(sys.argv[1], "wb").write(head + b"\0" * 32 + struct.pack("<8f", 1, 2, 3, float("nan"), 5, 6, 7, 8))
+PYTHON
+expect 4 "$tenon" check -m "$work/unread.gguf" --json; says '"first_bad_block": 3'; says '"tensor": "a.weight"'
 # Every golden block that no encoder writes, behind three that one does: a file each, by hand.
 mkdir "$work/types"
 "$tenon" formats --json >"$work/formats.json"

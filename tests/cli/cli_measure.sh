@@ -92,16 +92,37 @@ expect 2 "$tenon" perplexity -m "$model" -f "$text" -c 2; errs "3 tokens"
 expect 2 "$tenon" perplexity -m "$model" -f "$text" -c 250 -t 1 --chunks 0; errs "--chunks"
 expect 1 "$tenon" perplexity -m "$model" -f "$work/none"; errs "none"
 echo short >"$work/short"
-expect 2 "$tenon" perplexity -m "$model" -f "$work/short" -c 64; errs "0 chunks of 64"
+expect 2 "$tenon" perplexity -m "$model" -f "$work/short" -c 64; errs "a chunk takes 64"
 expect 1 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --save-logits "$work/no/base"; errs "no/base"
 expect 1 bash -c "ulimit -f 20; exec '$tenon' perplexity -q -m '$model' -f '$text' -c 32 --save-logits '$work/limit'"
 errs limit
+
+# What is there already stays: without --force, and whatever it is that is no file.
+expect 2 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --chunks 1 --save-logits "$work/half"; errs "is there already"
+mkfifo "$work/fifo"
+expect 2 timeout 20 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --chunks 1 --save-logits "$work/fifo" --force
+errs "no regular file"; [ -p "$work/fifo" ] || fail "the pipe is gone"
+cp "$work/half" "$work/kept"; chmod 600 "$work/kept"; ln -s kept "$work/linked"
+expect 0 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --chunks 1 --save-logits "$work/linked" --force
+[ -L "$work/linked" ] || fail "the link is gone"
+same "mode of a replaced file" "$(stat -c %a "$work/kept")" 600
+# A row of the base that is none is the base's fault.
+python3 - "$work/base" "$work/nan" <<'PYTHON'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[-4 * 455 * 3:-4 * 455 * 3 + 4] = struct.pack("<f", float("nan"))
+open(sys.argv[2], "wb").write(data)
+PYTHON
+expect 3 "$tenon" perplexity -q -m "$model" -f "$text" --base "$work/nan"; errs "$work/nan, chunk 3"; errs "of the base is not finite"
 
 # ---- imatrix
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 6 -o "$work/whole.gguf"; quiet_err
 says "matrices:             21"; says "chunks:               6"; says "activations each:     192"; says "spread typical:"
 says "worst in:             blk."; says "tenon quantize -i $model -o OUT.gguf --type TYPE --imatrix $work/whole.gguf"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 2 -o "$work/a.gguf"
+cp "$model" "$work/victim.gguf"
+expect 2 "$tenon" imatrix -q --in-file "$work/a.gguf" -o "$work/victim.gguf"; errs "is there already"
+expect 2 "$tenon" imatrix -q --in-file "$work/a.gguf" -o "$work/fifo" --force; errs "no regular file"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --from-chunk 2 --chunks 4 -o "$work/b.gguf"
 expect 0 "$tenon" imatrix -q --in-file "$work/a.gguf" --in-file "$work/b.gguf" -o "$work/merged.gguf" --json
 says '"chunks": 6'; says '"activations_each": 192'; says '-i MODEL.gguf'

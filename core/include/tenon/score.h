@@ -33,8 +33,8 @@ typedef struct tn_scoring {
     tn_score *out;
 } tn_scoring;
 
-/** [load] Scores rows on all workers, each in float64 and by itself. TN_E_FAILED names a row that has a NaN or no
- * largest finite number; minus infinity is a probability of 0. */
+/** [load] Scores rows on all workers, each in float64 and by itself. TN_E_FAILED (of the base: TN_E_FILE_DAMAGED)
+ * names a row that has a NaN or no largest finite number; minus infinity is a probability of 0. */
 int32_t tn_score_rows(tn_engine *engine, const tn_scoring *scoring, tn_error *err);
 
 /* ---- base files ------------------------------------------------------------------------------------- */

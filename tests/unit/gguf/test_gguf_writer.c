@@ -276,11 +276,27 @@ Test(gguf_writer, a_folder_that_is_not_there_and_a_target_that_is_a_folder) {
     cr_expect(eq(i32, tn_gguf_writer_create(lost, &writer, &error), TN_E_IO));
     cr_expect(strstr(error.text, strerror(ENOENT)) != NULL, "%s", error.text);
     cr_expect(writer == NULL);
-    cr_assert(mkdir(path, 0700) == 0);
     writer = create();
+    cr_assert(mkdir(path, 0700) == 0);
+    cr_expect(eq(i32, tn_gguf_writer_create(path, &(tn_gguf_writer *){NULL}, &error), TN_E_INPUT));
+    cr_expect(strstr(error.text, "no regular file") != NULL, "%s", error.text);
     cr_expect(eq(i32, tn_gguf_writer_finish(writer, &error), TN_E_IO));
     cr_expect(eq(sz, files_in_folder(), 1));
     free(lost);
+}
+
+Test(gguf_writer, a_replaced_file_keeps_its_mode_and_its_links) {
+    struct stat st;
+    char *linked = tn_test_path(folder, "linked.gguf");
+    cr_assert(eq(i32, tn_gguf_writer_finish(create(), &error), TN_OK), "%s", error.text);
+    cr_assert(chmod(path, 0604) == 0 && symlink(path, linked) == 0);
+    tn_gguf_writer *writer;
+    cr_assert(eq(i32, tn_gguf_writer_create(linked, &writer, &error), TN_OK), "%s", error.text);
+    cr_assert(eq(i32, tn_gguf_writer_finish(writer, &error), TN_OK), "%s", error.text);
+    cr_assert(lstat(linked, &st) == 0 && S_ISLNK(st.st_mode));
+    cr_assert(stat(path, &st) == 0);
+    cr_expect(eq(u32, st.st_mode & 0777, 0604));
+    free(linked);
 }
 
 Test(gguf_writer, a_new_file_has_the_mode_that_the_umask_leaves) {
