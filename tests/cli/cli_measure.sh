@@ -106,6 +106,19 @@ cp "$work/half" "$work/kept"; chmod 600 "$work/kept"; ln -s kept "$work/linked"
 expect 0 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --chunks 1 --save-logits "$work/linked" --force
 [ -L "$work/linked" ] || fail "the link is gone"
 same "mode of a replaced file" "$(stat -c %a "$work/kept")" 600
+# A loss whose perplexity no number holds is told, not left out.
+"$tenon" info -m "$model" --tensors --json >"$work/info.json"
+cp "$model" "$work/steep.gguf"; chmod u+w "$work/steep.gguf"
+python3 - "$work/steep.gguf" "$work/info.json" <<'PYTHON'
+import json, struct, sys
+row = next(row for row in json.load(open(sys.argv[2]))["tensors"] if row["name"] == "output.weight")
+with open(sys.argv[1], "r+b") as file:
+    file.seek(row["offset"])
+    numbers = struct.unpack(f"<{row['bytes'] // 4}f", file.read(row["bytes"]))
+    file.seek(row["offset"])
+    file.write(struct.pack(f"<{len(numbers)}f", *(x * 1e5 for x in numbers)))
+PYTHON
+expect 1 "$tenon" perplexity -q -m "$work/steep.gguf" -f "$text" -c 32 --chunks 1; errs "the mean loss is"; quiet_out
 # A row of the base that is none is the base's fault.
 python3 - "$work/base" "$work/nan" <<'PYTHON'
 import struct, sys
