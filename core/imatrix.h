@@ -54,9 +54,9 @@ tn_imatrix_entry *tn_imatrix_find(const tn_imatrix *matrix, const char *name);
 /** 1 if an entry has as many numbers as a tensor of `columns` and `experts` needs. */
 int tn_imatrix_fits(const tn_imatrix *matrix, const tn_imatrix_entry *entry, uint64_t columns,
                     uint64_t experts);
-/** The importance of an expert's columns (a matrix without experts is expert 0): sums / counts, 1 for all
- * columns of an expert with a count of 0. The entry fits `columns`. */
+/** The importance of `size` of an expert's `columns` from `first` on (a matrix without experts is expert 0):
+ * sums / counts, 1 for all columns of an expert with a count of 0. The entry fits `columns`. */
 void tn_imatrix_importance(const tn_imatrix *matrix, const tn_imatrix_entry *entry, uint64_t expert,
-                           uint64_t columns, float *out);
+                           uint64_t columns, uint64_t first, uint64_t size, float *out);
 
 #endif

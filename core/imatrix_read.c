@@ -102,10 +102,10 @@ int tn_imatrix_fits(const tn_imatrix *matrix, const tn_imatrix_entry *entry, uin
 }
 
 void tn_imatrix_importance(const tn_imatrix *matrix, const tn_imatrix_entry *entry, uint64_t expert,
-                           uint64_t columns, float *out) {
-    const double *sums = entry->sums + expert * columns;
+                           uint64_t columns, uint64_t first, uint64_t size, float *out) {
+    const double *sums = entry->sums + expert * columns + first;
     double count = entry->counts[matrix->older ? 0 : expert];
-    for (uint64_t i = 0; i < columns; i++) { out[i] = count > 0 ? (float)(sums[i] / count) : 1.0f; }
+    for (uint64_t i = 0; i < size; i++) { out[i] = count > 0 ? (float)(sums[i] / count) : 1.0f; }
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */

@@ -84,15 +84,21 @@ static uint32_t class_of(const tn_mix *mix, const char *name) {
     return TN_MIX_OTHER;
 }
 
-static const char *keep_reason(const tn_mix *mix, const tn_gguf_tensor *tensor) {
-    int converted = 0;
-    if (tensor->elements == tensor->dims[0]) { return "one dimension"; }
+static int is_listed(const tn_mix *mix, const char *name, int keep) {
     for (uint32_t i = 0; i < mix->name_count; i++) {
-        if (fnmatch(mix->names[i].pattern, tensor->name, 0) != 0) { continue; }
-        if (mix->names[i].keep) { return "a name that is kept"; }
-        converted = 1;
+        if (mix->names[i].keep == keep && fnmatch(mix->names[i].pattern, name, 0) == 0) { return 1; }
     }
-    return converted ? NULL : "a name that is no weight's";
+    return 0;
+}
+
+int tn_mix_is_about(const tn_mix *mix, const char *name) {
+    return is_listed(mix, name, 0);
+}
+
+static const char *keep_reason(const tn_mix *mix, const tn_gguf_tensor *tensor) {
+    if (tensor->elements == tensor->dims[0]) { return "one dimension"; }
+    if (is_listed(mix, tensor->name, 1)) { return "a name that is kept"; }
+    return tn_mix_is_about(mix, tensor->name) ? NULL : "a name that is no weight's";
 }
 
 static void classify(chooser *c) {

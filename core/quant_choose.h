@@ -48,6 +48,9 @@ typedef struct tn_mix_ask {
 /** Fills a pick for each tensor. TN_E_FORMAT_REFUSED: blocks do not fit a row and nothing stands in. */
 int32_t tn_mix_choose(const tn_mix_ask *ask, tn_mix_pick *picks, tn_error *err);
 
+/** 1 if the mix is about tensors of this name: converts them, or would but for a line that keeps them. */
+int tn_mix_is_about(const tn_mix *mix, const char *name);
+
 /** N of a name blk.N.rest, or -1. */
 int64_t tn_layer_of(const char *name);
 

@@ -26,9 +26,9 @@ static int32_t read_scales(tn_quantize_plan *plan, const tn_gguf_tensor *tensor,
     TN_TRY(tn_engine_format(plan->engine, scale->type, &use, err));
     if (scale->elements != 1 && scale->elements != matrices) {
         TN_FAIL(err, TN_E_TENSOR_SHAPE,
-                "tensor %s has %" PRIu64 " scales, 1 or one for each of the %" PRIu64
+                "%s: tensor %s has %" PRIu64 " scales, 1 or one for each of the %" PRIu64
                 " matrices of %s was expected",
-                scale->name, scale->elements, matrices, tensor->name);
+                tn_plan_source(plan, scale), scale->name, scale->elements, matrices, tensor->name);
     }
     to->scales = calloc(scale->elements, sizeof *to->scales);
     if (!to->scales) { TN_FAIL(err, TN_E_MEMORY, "no memory for the scales of tensor %s", tensor->name); }
@@ -36,8 +36,9 @@ static int32_t read_scales(tn_quantize_plan *plan, const tn_gguf_tensor *tensor,
     use.format->decode(use.self, scale->data, scale->elements, to->scales);
     for (uint64_t i = 0; i < scale->elements; i++) {
         if (!isfinite(to->scales[i])) {
-            TN_FAIL(err, TN_E_FILE_DAMAGED, "tensor %s: number %" PRIu64 " is %g, a finite one was expected",
-                    scale->name, i, (double)to->scales[i]);
+            TN_FAIL(err, TN_E_FILE_DAMAGED,
+                    "%s: tensor %s: number %" PRIu64 " is %g, a finite one was expected",
+                    tn_plan_source(plan, scale), scale->name, i, (double)to->scales[i]);
         }
     }
     return TN_OK;
@@ -60,8 +61,8 @@ int32_t tn_plan_fold(tn_quantize_plan *plan, uint64_t tensor, tn_error *err) {
         const tn_companion *companion = format->companions[i];
         const tn_gguf_tensor *found = find_companion(plan, source, companion->suffix);
         if (!found && !companion->optional) {
-            TN_FAIL(err, TN_E_TENSOR_MISSING, "tensor %s (%s) lacks its companion with %s in its name",
-                    source->name, format->name, companion->suffix);
+            TN_FAIL(err, TN_E_TENSOR_MISSING, "%s: tensor %s (%s) lacks its companion with %s in its name",
+                    tn_plan_source(plan, source), source->name, format->name, companion->suffix);
         }
         if (!found) { continue; }
         if (companion->role == TN_COMPANION_SCALE) {

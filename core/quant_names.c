@@ -12,11 +12,19 @@
 
 /* ---- file types ---------------------------------------------------------------------------------------- */
 
+static int is_written(const tn_quantize_plan *plan, const char *type) {
+    tn_format_use use;
+    int64_t number = tn_engine_type_number(plan->engine, type);
+    return number >= 0 && tn_engine_format(plan->engine, (uint32_t)number, &use, NULL) == TN_OK &&
+           use.format->encode;
+}
+
 static int32_t unknown_file_type(const tn_quantize_plan *plan, const char *type, tn_error *err) {
     char list[512] = "COPY";
     size_t size = strlen(list);
     for (uint32_t m = 0; m < plan->mixes.count; m++) {
         for (uint32_t i = 0; i < plan->mixes.at[m].file_count && size < sizeof list; i++) {
+            if (!is_written(plan, plan->mixes.at[m].files[i].base)) { continue; }
             int n = snprintf(list + size, sizeof list - size, ", %s", plan->mixes.at[m].files[i].name);
             size += n > 0 ? (size_t)n : sizeof list;
         }

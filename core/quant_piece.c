@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -106,7 +108,7 @@ void tn_piece_measure(const tn_quantize_plan *plan, tn_piece_needs *out) {
         uint64_t elements = columns * piece_rows(source, columns);
         out->numbers = larger(out->numbers, elements);
         out->bytes = larger(out->bytes, bytes_of(plan->conversions[i].to.format, elements));
-        if (plan->conversions[i].importance) { out->importance = larger(out->importance, source->dims[0]); }
+        if (plan->conversions[i].importance) { out->importance = larger(out->importance, columns); }
     }
 }
 
@@ -132,7 +134,7 @@ int32_t tn_piece_fetch(const tn_quantize_plan *plan, const tn_piece *piece, tn_e
     if (madvise(pages, size, POPULATE) == 0 || (errno != EFAULT && errno != EHWPOISON)) { return TN_OK; }
     const tn_gguf_tensor *source = plan->tensors[piece->tensor].source;
     TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
-            tn_path_tail(tn_gguf_path(plan->file, source->file)), source->name);
+            tn_plan_source(plan, source), source->name);
 }
 
 void tn_piece_release(const tn_piece *piece) {
@@ -159,20 +161,64 @@ static uint64_t find_not_finite(const float *x, uint64_t count) {
     return i;
 }
 
+enum { MATRIX_NAME = 32 };
+
+static const char *name_matrix(const tn_gguf_tensor *source, const tn_piece *piece, char out[MATRIX_NAME]) {
+    *out = 0;
+    if (tn_matrices(source) > 1) {
+        snprintf(out, MATRIX_NAME, "matrix %" PRIu64 ", ", piece->row / source->dims[1]);
+    }
+    return out;
+}
+
 static int32_t check_numbers(const tn_quantize_plan *plan, const tn_piece *piece, const float *x,
                              tn_error *err) {
     const tn_gguf_tensor *source = plan->tensors[piece->tensor].source;
     uint64_t count = piece->rows * piece->columns, at = find_not_finite(x, count);
-    char matrix[32] = "";
+    char matrix[MATRIX_NAME];
     if (at == count) { return TN_OK; }
-    uint64_t row = piece->row + at / piece->columns;
-    if (tn_matrices(source) > 1) {
-        snprintf(matrix, sizeof matrix, "matrix %" PRIu64 ", ", row / source->dims[1]);
-    }
     TN_FAIL(err, TN_E_FILE_DAMAGED,
-            "tensor %s: %srow %" PRIu64 ", column %" PRIu64 " is %g: only finite numbers can be "
+            "%s: tensor %s: %srow %" PRIu64 ", column %" PRIu64 " is %g: only finite numbers can be "
             "converted",
-            source->name, matrix, row % source->dims[1], piece->column + at % piece->columns, (double)x[at]);
+            tn_plan_source(plan, source), source->name, name_matrix(source, piece, matrix),
+            piece->row % source->dims[1] + at / piece->columns, piece->column + at % piece->columns,
+            (double)x[at]);
+}
+
+/* If the text at `at` is `word` and a number, writes it with `more` added; bytes of the text that this was, or 0. */
+static size_t add_to_number(const char *at, const char *word, uint64_t more, char *out, size_t room) {
+    size_t size = strlen(word);
+    char *end;
+    if (strncmp(at, word, size) != 0 || at[size] < '0' || at[size] > '9') { return 0; }
+    snprintf(out, room, "%s%" PRIu64, word, (uint64_t)strtoull(at + size, &end, 10) + more);
+    return (size_t)(end - at);
+}
+
+/* An encoder counts rows and columns from where the piece begins (see tn_format.encode): here they become the
+ * tensor's. 0: the text names none. */
+static int name_place(const char *text, uint64_t row, uint64_t column, char *out, size_t room) {
+    int named = 0;
+    size_t used = 0;
+    for (*out = 0; *text && used + 1 < room; used += strlen(out + used)) {
+        size_t read = add_to_number(text, "row ", row, out + used, room - used);
+        if (!read) { read = add_to_number(text, "column ", column, out + used, room - used); }
+        named |= read > 0;
+        if (!read) { snprintf(out + used, room - used, "%c", *text++); }
+        text += read;
+    }
+    return named;
+}
+
+static int32_t encoding_failed(const tn_quantize_plan *plan, const tn_piece *piece, const tn_error *why,
+                               tn_error *err) {
+    const tn_gguf_tensor *source = plan->tensors[piece->tensor].source;
+    uint64_t row = piece->row % source->dims[1];
+    char matrix[MATRIX_NAME], place[64] = "", text[sizeof why->text];
+    if (!name_place(why->text, row, piece->column, text, sizeof text)) {
+        snprintf(place, sizeof place, "from row %" PRIu64 ", column %" PRIu64 " on: ", row, piece->column);
+    }
+    TN_FAIL(err, why->code, "%s: tensor %s: %s%s%s", tn_plan_source(plan, source), source->name,
+            name_matrix(source, piece, matrix), place, text);
 }
 
 static void scale(const tn_conversion *conversion, uint64_t matrix, float *x, uint64_t count) {
@@ -194,12 +240,11 @@ int32_t tn_piece_convert(const tn_quantize_plan *plan, const tn_piece *piece, co
     TN_TRY(check_numbers(plan, piece, room->numbers, err));
     if (conversion->importance) {
         tn_imatrix_importance(&plan->importance, conversion->importance, matrix, source->dims[0],
-                              room->importance);
-        importance = room->importance + piece->column;
+                              piece->column, piece->columns, room->importance);
+        importance = room->importance;
     }
     int32_t code =
         to->format->encode(to->self, room->numbers, piece->rows, piece->columns, importance, out, &why);
-    if (code == TN_OK) { return TN_OK; }
-    TN_FAIL(err, code, "tensor %s, from row %" PRIu64 " and column %" PRIu64 " on: %s", source->name,
-            piece->row, piece->column, why.text);
+    why.code = code;
+    return code == TN_OK ? TN_OK : encoding_failed(plan, piece, &why, err);
 }

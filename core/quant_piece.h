@@ -24,7 +24,7 @@ typedef struct tn_piece_cursor {
 /** The next piece in the order of writing; 0: there is none. */
 int tn_piece_next(const tn_quantize_plan *plan, tn_piece_cursor *at, tn_piece *out);
 
-/** What a worker needs: room for the floats of a piece and for one row's importance. */
+/** What a worker needs: room for the floats of a piece and for the importance of its columns. */
 typedef struct tn_piece_room {
     float *numbers, *importance;
 } tn_piece_room;

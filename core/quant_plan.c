@@ -35,6 +35,10 @@ static int32_t read_importance(tn_quantize_plan *plan, const char *path, tn_erro
 
 /* ---- types --------------------------------------------------------------------------------------------- */
 
+const char *tn_plan_source(const tn_quantize_plan *plan, const tn_gguf_tensor *tensor) {
+    return tn_path_tail(tn_gguf_path(plan->file, tensor->file));
+}
+
 static const char *type_name(const tn_quantize_plan *plan, uint32_t type) {
     const char *name = tn_engine_type_name(plan->engine, type);
     return name ? name : "?";
@@ -58,9 +62,13 @@ static int32_t choose_types(tn_quantize_plan *plan, const tn_quantize_options *o
                             .override = tn_plan_override,
                             .block = tn_plan_block,
                             .context = plan};
-    int32_t code = tn_mix_choose(&ask, picks, err);
+    tn_error why = TN_ERROR_INIT;
+    int32_t code = tn_mix_choose(&ask, picks, &why);
     free(tensors);
-    return code;
+    if (code == TN_OK) { return TN_OK; }
+    int about = code == TN_E_FORMAT_REFUSED; /* about a tensor */
+    TN_FAIL(err, code, "%s%s%s", about ? tn_path_tail(tn_gguf_path(plan->file, 0)) : "", about ? ": " : "",
+            why.text);
 }
 
 /* ---- what is left as it is ----------------------------------------------------------------------------- */
@@ -110,8 +118,8 @@ static int32_t set_importance(const tn_quantize_plan *plan, const tn_mix_pick *p
     if (!conversion->importance && (pick->needs_importance || use == TN_IMPORTANCE_NEEDED)) {
         if (!plan->importance_path) {
             TN_FAIL(err, TN_E_INPUT,
-                    "tensor %s would be %s, which is of no use without importance data (--imatrix)",
-                    source->name, tensor->to);
+                    "%s: tensor %s would be %s, which is of no use without importance data (--imatrix)",
+                    tn_plan_source(plan, source), source->name, tensor->to);
         }
         TN_FAIL(err, TN_E_INPUT,
                 "%s has no entry %s, which would be %s: that is of no use without importance data",
@@ -126,17 +134,17 @@ static int32_t set_importance(const tn_quantize_plan *plan, const tn_mix_pick *p
 static int32_t open_formats(tn_quantize_plan *plan, const tn_quantize_tensor *tensor, tn_conversion *out,
                             tn_error *err) {
     tn_error why = TN_ERROR_INIT;
-    const char *name = tensor->source->name;
+    const char *file = tn_plan_source(plan, tensor->source), *name = tensor->source->name;
     int32_t code = tn_engine_format(plan->engine, tensor->source->type, &out->from, &why);
     if (code == TN_OK) { code = tn_engine_format(plan->engine, tensor->type, &out->to, &why); }
-    if (code != TN_OK) { TN_FAIL(err, code, "tensor %s: %s", name, why.text); }
+    if (code != TN_OK) { TN_FAIL(err, code, "%s: tensor %s: %s", file, name, why.text); }
     if (!out->from.format->decode) {
-        TN_FAIL(err, TN_E_FORMAT_REFUSED, "tensor %s: %s cannot decode %s", name, out->from.plugin->id,
-                tensor->from);
+        TN_FAIL(err, TN_E_FORMAT_REFUSED, "%s: tensor %s: %s cannot decode %s", file, name,
+                out->from.plugin->id, tensor->from);
     }
     if (!out->to.format->encode) {
-        TN_FAIL(err, TN_E_FORMAT_REFUSED, "tensor %s: %s does not write %s", name, out->to.plugin->id,
-                tensor->to);
+        TN_FAIL(err, TN_E_FORMAT_REFUSED, "%s: tensor %s: %s does not write %s", file, name,
+                out->to.plugin->id, tensor->to);
     }
     return TN_OK;
 }
@@ -156,7 +164,8 @@ static int32_t convert(tn_quantize_plan *plan, uint64_t i, const tn_mix_pick *pi
     TN_TRY(set_importance(plan, pick, tensor, conversion, err));
     const tn_format *format = conversion->to.format;
     if (!tn_mul_u64(source->elements / format->block, format->block_bytes, &tensor->size)) {
-        TN_FAIL(err, TN_E_RANGE, "tensor %s would take more than 2^64 bytes", source->name);
+        TN_FAIL(err, TN_E_RANGE, "%s: tensor %s would take more than 2^64 bytes",
+                tn_plan_source(plan, source), source->name);
     }
     return tn_plan_fold(plan, i, err);
 }
@@ -193,16 +202,27 @@ static int32_t check_requantized(const tn_quantize_plan *plan, tn_error *err) {
         count++;
     }
     if (!first) { return TN_OK; }
-    TN_FAIL(err, TN_E_INPUT,
-            "tensor %s is %s already: %s made of it is worse than if it were made of the original; %" PRIu64
-            " tensors are like that (--allow-requantize converts them all the same)",
-            first->source->name, first->from, first->to, count);
+    TN_FAIL(
+        err, TN_E_INPUT,
+        "%s: tensor %s is %s already: %s made of it is worse than if it were made of the original; %" PRIu64
+        " tensors are like that (--allow-requantize converts them all the same)",
+        tn_plan_source(plan, first->source), first->source->name, first->from, first->to, count);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static void copy_all(tn_quantize_plan *plan) {
     for (uint64_t i = 0; i < plan->count; i++) { leave(plan, &plan->tensors[i], "only copied"); }
+}
+
+/* An importance file, say, is no model, and a model's file type would be no good name for it. */
+static int32_t check_names(const tn_quantize_plan *plan, tn_error *err) {
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (tn_mix_is_about(plan->mix, plan->tensors[i].source->name)) { return TN_OK; }
+    }
+    TN_FAIL(err, TN_E_TENSOR_MISSING,
+            "%s: the file has no tensor that file type %s is about: only COPY makes sense with it",
+            tn_path_tail(tn_gguf_path(plan->file, 0)), plan->mix->files[plan->file_type].name);
 }
 
 static int32_t decide_all(tn_quantize_plan *plan, const tn_quantize_options *options, tn_error *err) {
@@ -244,6 +264,7 @@ static int32_t make(tn_quantize_plan *plan, const tn_quantize_options *options, 
     TN_TRY(read_importance(plan, options->importance, err));
     TN_TRY(tn_plan_read_rules(plan, options, err));
     if (plan->mix) {
+        TN_TRY(check_names(plan, err));
         TN_TRY(decide_all(plan, options, err));
     } else {
         copy_all(plan);

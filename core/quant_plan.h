@@ -78,6 +78,9 @@ int32_t tn_plan_describe(const tn_quantize_plan *plan, uint32_t shard, tn_gguf_w
 int32_t tn_plan_run(const tn_quantize_plan *plan, tn_gguf_writer *const *writers,
                     const tn_quantize_progress *progress, tn_error *err);
 
+/** How messages call the file (the shard) that a tensor is in. */
+const char *tn_plan_source(const tn_quantize_plan *plan, const tn_gguf_tensor *tensor);
+
 /** Matrices of a tensor: what lies beyond two dimensions. */
 static inline uint64_t tn_matrices(const tn_gguf_tensor *tensor) {
     return tensor->dims[2] * tensor->dims[3];

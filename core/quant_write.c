@@ -7,8 +7,10 @@
 #include "gguf_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 /* ---- names --------------------------------------------------------------------------------------------- */
@@ -39,17 +41,28 @@ static int32_t check_name(const tn_quantize_plan *plan, const char *path, tn_err
             tn_path_tail(path), split.count, plan->shard_count);
 }
 
+static int32_t no_memory(tn_error *err) {
+    return tn_fail(err, TN_E_MEMORY, "no memory for the new files");
+}
+
 /* ---- what is there ------------------------------------------------------------------------------------- */
+
+static int is_file(const char *path, const struct stat *there) {
+    struct stat found;
+    return stat(path, &found) == 0 && found.st_dev == there->st_dev && found.st_ino == there->st_ino;
+}
 
 static int32_t check_source(const tn_quantize_plan *plan, const char *path, const struct stat *there,
                             tn_error *err) {
     for (uint32_t i = 0; i < tn_gguf_file_count(plan->file); i++) {
-        struct stat source;
-        if (stat(tn_gguf_path(plan->file, i), &source) == 0 && source.st_dev == there->st_dev &&
-            source.st_ino == there->st_ino) {
+        if (is_file(tn_gguf_path(plan->file, i), there)) {
             TN_FAIL(err, TN_E_INPUT, "%s is the file that is read: the new one needs another name",
                     tn_path_tail(path));
         }
+    }
+    if (plan->importance_path && is_file(plan->importance_path, there)) {
+        TN_FAIL(err, TN_E_INPUT, "%s is the importance file: the new one needs another name",
+                tn_path_tail(path));
     }
     return TN_OK;
 }
@@ -68,11 +81,35 @@ static int32_t check_there(const tn_quantize_plan *plan, const char *path, uint3
     return TN_OK;
 }
 
-/* ---- writers ------------------------------------------------------------------------------------------- */
-
-static int32_t no_memory(tn_error *err) {
-    return tn_fail(err, TN_E_MEMORY, "no memory for the new files");
+/* All shards are open until all are whole. */
+static int32_t check_open_files(const tn_quantize_plan *plan, tn_error *err) {
+    enum { OTHERS = 8 }; /* a folder that is synced, and what others open meanwhile */
+    struct rlimit limit;
+    uint64_t wanted = (uint64_t)plan->shard_count + OTHERS, unused = 0;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) { return TN_OK; }
+    for (int fd = 0; unused < wanted && (rlim_t)fd < limit.rlim_cur; fd++) {
+        unused += fcntl(fd, F_GETFD) == -1;
+    }
+    if (unused == wanted) { return TN_OK; }
+    TN_FAIL(err, TN_E_INPUT,
+            "there would be %" PRIu32 " shards, all open at once, and only %" PRIu64
+            " files may be open beside those that are (ulimit -n: %" PRIu64 "): larger shards are fewer",
+            plan->shard_count, unused > OTHERS ? unused - OTHERS : 0, (uint64_t)limit.rlim_cur);
 }
+
+int32_t tn_quantize_check(const tn_quantize_plan *plan, const char *path, uint32_t replace, tn_error *err) {
+    TN_TRY(check_name(plan, path, err));
+    TN_TRY(check_open_files(plan, err));
+    int32_t code = TN_OK;
+    for (uint32_t i = 0; code == TN_OK && i < plan->shard_count; i++) {
+        char *name = tn_quantize_path(plan, path, i);
+        code = name ? check_there(plan, name, replace, err) : no_memory(err);
+        free(name);
+    }
+    return code;
+}
+
+/* ---- writers ------------------------------------------------------------------------------------------- */
 
 /* A file that is there is reached through its links, so that they stay. */
 static int32_t create_writer(const tn_quantize_plan *plan, const char *path, uint32_t shard, uint32_t replace,
@@ -101,7 +138,7 @@ static int32_t write_all(const tn_quantize_plan *plan, tn_gguf_writer **writers,
 
 int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,
                           const tn_quantize_progress *progress, tn_error *err) {
-    TN_TRY(check_name(plan, path, err));
+    TN_TRY(tn_quantize_check(plan, path, replace, err));
     tn_gguf_writer **writers = calloc(plan->shard_count, sizeof *writers);
     if (!writers) { return no_memory(err); }
     int32_t code = TN_OK;

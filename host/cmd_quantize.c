@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct quantize {
@@ -353,13 +354,15 @@ static void print_importance(const json_t *report) {
     putchar('\n');
 }
 
+/* With -v, so not among what is reported. */
 static void print_each(const json_t *report) {
     size_t i;
     const json_t *row;
     json_array_foreach (json_object_get(report, "each"), i, row) {
-        printf("  %-6s %-8s %12lld  ", text_of(row, "from"), text_of(row, "to"), count_of(row, "bytes"));
-        print_clean(text_of(row, "name"), stdout);
-        putchar('\n');
+        fprintf(stderr, "  %-6s %-8s %12lld  ", text_of(row, "from"), text_of(row, "to"),
+                count_of(row, "bytes"));
+        print_clean(text_of(row, "name"), stderr);
+        fputc('\n', stderr);
     }
 }
 
@@ -398,6 +401,9 @@ static int check_options(const struct options *options) {
     if (!options->out && !options->dry_run) {
         return usage_error("quantize", "where does the new file go? (-o FILE, or --dry-run)");
     }
+    if (options->leave_output && options->output_type) {
+        return usage_error("quantize", "give either --leave-output or --output-type");
+    }
     return EXIT_DONE;
 }
 
@@ -424,11 +430,38 @@ static int make_plan(struct quantize *run) {
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
+/* The file with types for some tensors is the only one that the plan does not know. */
+static int check_rule_file(const struct quantize *run) {
+    const struct options *options = run->options;
+    struct stat rules, there;
+    if (!options->tensor_type_file || stat(options->tensor_type_file, &rules) != 0) { return EXIT_DONE; }
+    for (uint32_t i = 0; i < tn_quantize_shards(run->plan); i++) {
+        char *path = tn_quantize_path(run->plan, options->out, i);
+        if (!path) { return no_memory(); }
+        bool same = stat(path, &there) == 0 && there.st_dev == rules.st_dev && there.st_ino == rules.st_ino;
+        free(path);
+        if (same) { return usage_error("quantize", "--output and --tensor-type-file are the same file"); }
+    }
+    return EXIT_DONE;
+}
+
+/* Also in a dry run, which is to tell what the real one would do. */
+static int check_output(const struct quantize *run) {
+    const struct options *options = run->options;
+    tn_error err = TN_ERROR_INIT;
+    if (!options->out) { return EXIT_DONE; }
+    int status = check_rule_file(run);
+    if (status != EXIT_DONE) { return status; }
+    int32_t code = tn_quantize_check(run->plan, options->out, options->force, &err);
+    return code == TN_OK ? EXIT_DONE : report_error(&err);
+}
+
 static int run_plan(struct options *options) {
     struct quantize run = {.options = options};
     int status = read_rules(&run);
     if (status == EXIT_DONE) { status = open_engine(options, &run.engine); }
     if (status == EXIT_DONE) { status = make_plan(&run); }
+    if (status == EXIT_DONE) { status = check_output(&run); }
     if (status == EXIT_DONE && !options->dry_run) { status = write_files(&run); }
     if (status == EXIT_DONE) {
         json_t *report = report_json(&run);

@@ -54,7 +54,8 @@ const struct command commands[] = {
      "Makes a model file from another one, its tensors in other types: a file type says which tensor gets which. Needs "
      "only the formats; architecture and tokenizer may be unknown. Where rows do not fit a type's blocks another type "
      "stands in, which is reported. Metadata are kept, but for file type, quantization version and the source of "
-     "importance data. A source with infinite or undefined numbers is refused.\n\n"
+     "importance data. A source is refused where a tensor that is converted has infinite or undefined numbers; `tenon "
+     "check` looks at all tensors.\n\n"
      "The new file appears when it is whole and on disk; until then one that was there stays. Memory does not depend on "
      "the size of tensors: beside the metadata at most 8 MB a thread, and twice the size of the importance file.",
      cmd_quantize},

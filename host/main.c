@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Where a standard stream is closed the next file that is opened would take its place. What is put there
  * fails to be read or written, as a closed stream does. */
@@ -14,8 +15,18 @@ static void open_streams(void) {
     }
 }
 
+/* A model in many shards is written with all of them open at once, and the usual soft limit of 1024 files is for
+ * programs that use select(), as this one does not. Where it fails the limit stays, and is told when it matters. */
+static void allow_open_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) { return; }
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv) {
     open_streams();
+    allow_open_files();
     install_signals();
     const char *name = argc > 1 ? argv[1] : "";
     if (!strcmp(name, "--version") || !strcmp(name, "-version") || !strcmp(name, "version")) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, LIST, INTEGER, SEED, REAL, BYTES };
+enum kind { FLAG, TEXT, NAME /* a text that is not empty */, LIST, INTEGER, SEED, REAL, BYTES };
 
 struct row {
     unsigned commands;
@@ -27,10 +27,10 @@ struct row {
 #define NO_LIMITS 0, 0
 
 static const struct row rows[] = {
-    {CMD_FILE, 'm', "model", TEXT, AT(model), NO_LIMITS, "FILE",
+    {CMD_FILE, 'm', "model", NAME, AT(model), NO_LIMITS, "FILE",
      "the model, a GGUF file (any shard of a split one)"},
     {CMD_RUN, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT", "the text to continue"},
-    {CMD_RUN, 'f', "file", TEXT, AT(file), NO_LIMITS, "FILE",
+    {CMD_RUN, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
      "read the text from FILE; without -p and -f it is read from standard input"},
     {CMD_RUN, 'n', "count", INTEGER, AT(count), -1, INT32_MAX, "N",
      "stop after N tokens (default: -1, at the end of the text or of the context)"},
@@ -60,7 +60,7 @@ static const struct row rows[] = {
      "feed in steps of N tokens (default: all at once)"},
     {CMD_LOGITS, 'n', "count", INTEGER, AT(count), 0, INT32_MAX, "N",
      "then print the ids of N greedily chosen tokens (stop tokens are not special)"},
-    {CMD_LOGITS, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+    {CMD_LOGITS, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
      "where the rows go: FILE.f32 (raw, little-endian, row-major) or FILE.npy"},
 
     {CMD_BENCH, 'p', "n-prompt", INTEGER, AT(prompt_count), 0, INT32_MAX, "N",
@@ -73,10 +73,10 @@ static const struct row rows[] = {
 
     {CMD_INFO, 0, "tensors", FLAG, AT(tensors), NO_LIMITS, NULL, "list every tensor"},
     {CMD_INFO, 0, "meta", FLAG, AT(meta), NO_LIMITS, NULL, "list every metadata entry"},
-    {CMD_INFO, 0, "tokenize", TEXT, AT(tokenize), NO_LIMITS, "FILE",
+    {CMD_INFO, 0, "tokenize", NAME, AT(tokenize), NO_LIMITS, "FILE",
      "encode FILE and report bytes, tokens, bytes per token and whether decoding gives it back"},
 
-    {CMD_CHUNKS, 'f', "file", TEXT, AT(file), NO_LIMITS, "FILE", "the text"},
+    {CMD_CHUNKS, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE", "the text"},
     {CMD_CHUNKS, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
      "tokens of a chunk of the text (default: 512)"},
     {CMD_CHUNKS, 0, "chunks", INTEGER, AT(chunks), 1, INT32_MAX, "N",
@@ -87,31 +87,31 @@ static const struct row rows[] = {
      "add what another run has gathered; may be repeated"},
     {CMD_IMATRIX, 0, "output-tensor", FLAG, AT(output_tensor), NO_LIMITS, NULL,
      "also for matrices behind the last layer (slower: all logits are computed)"},
-    {CMD_IMATRIX, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+    {CMD_IMATRIX, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
      "where the importance matrix goes, as GGUF"},
-    {CMD_PERPLEXITY, 0, "save-logits", TEXT, AT(save), NO_LIMITS, "FILE",
+    {CMD_PERPLEXITY, 0, "save-logits", NAME, AT(save), NO_LIMITS, "FILE",
      "keep all logits that were scored as a base for later runs"},
-    {CMD_PERPLEXITY, 0, "base", TEXT, AT(base), NO_LIMITS, "FILE",
+    {CMD_PERPLEXITY, 0, "base", NAME, AT(base), NO_LIMITS, "FILE",
      "compare with the logits of another run; -c and --chunks are then the base's"},
 
-    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE, 'i', "input", TEXT, AT(input), NO_LIMITS, "FILE",
+    {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE, 'i', "input", NAME, AT(input), NO_LIMITS, "FILE",
      "the file to read: any GGUF file, of a split one any shard"},
-    {CMD_QUANTIZE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE",
+    {CMD_QUANTIZE, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
      "the new file; of several shards FILE-00001-of-00003.gguf and so on"},
-    {CMD_QUANTIZE, 0, "type", TEXT, AT(type), NO_LIMITS, "TYPE",
+    {CMD_QUANTIZE, 0, "type", NAME, AT(type), NO_LIMITS, "TYPE",
      "a file type (any other word shows the list), or COPY: all tensors as they are"},
-    {CMD_QUANTIZE, 0, "imatrix", TEXT, AT(importance), NO_LIMITS, "FILE",
+    {CMD_QUANTIZE, 0, "imatrix", NAME, AT(importance), NO_LIMITS, "FILE",
      "importance data, as tenon imatrix writes them; the older form is read too"},
     {CMD_QUANTIZE, 0, "pure", FLAG, AT(pure), NO_LIMITS, NULL,
      "one type for all tensors, where the file type has several"},
     {CMD_QUANTIZE, 0, "tensor-type", LIST, AT(tensor_types), NO_LIMITS, "REGEX=TYPE",
      "TYPE for tensors whose name has a match of REGEX (POSIX extended); may be repeated: the first that matches "
      "counts, before all else"},
-    {CMD_QUANTIZE, 0, "tensor-type-file", TEXT, AT(tensor_type_file), NO_LIMITS, "FILE",
+    {CMD_QUANTIZE, 0, "tensor-type-file", NAME, AT(tensor_type_file), NO_LIMITS, "FILE",
      "more of these, one a line; # starts a comment line"},
-    {CMD_QUANTIZE, 0, "output-type", TEXT, AT(output_type), NO_LIMITS, "TYPE",
+    {CMD_QUANTIZE, 0, "output-type", NAME, AT(output_type), NO_LIMITS, "TYPE",
      "TYPE for the output tensor (where there is none: for the token embedding)"},
-    {CMD_QUANTIZE, 0, "embedding-type", TEXT, AT(embedding_type), NO_LIMITS, "TYPE",
+    {CMD_QUANTIZE, 0, "embedding-type", NAME, AT(embedding_type), NO_LIMITS, "TYPE",
      "TYPE for the token embedding"},
     {CMD_QUANTIZE, 0, "leave-output", FLAG, AT(leave_output), NO_LIMITS, NULL,
      "leave the output tensor as it is"},
@@ -123,12 +123,12 @@ static const struct row rows[] = {
      "write shards that hold the tensors which they hold in the input"},
     {CMD_QUANTIZE, 0, "split-max-size", BYTES, AT(split_size), NO_LIMITS, "N[K|M|G]",
      "write shards of at most so many bytes (K, M, G: thousands, millions, billions)"},
-    {CMD_SPLIT, 'o', "output", TEXT, AT(out), NO_LIMITS, "PREFIX",
+    {CMD_SPLIT, 'o', "output", NAME, AT(out), NO_LIMITS, "PREFIX",
      "the shards are called PREFIX-00001-of-00003.gguf and so on"},
     {CMD_SPLIT, 0, "max-size", BYTES, AT(split_size), NO_LIMITS, "N[K|M|G]",
      "most bytes of a shard (K, M, G: thousands, millions, billions); one that has a single tensor may be larger"},
     {CMD_SPLIT, 0, "max-tensors", INTEGER, AT(split_tensors), 1, INT32_MAX, "N", "most tensors of a shard"},
-    {CMD_MERGE, 'o', "output", TEXT, AT(out), NO_LIMITS, "FILE", "the new file"},
+    {CMD_MERGE, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE", "the new file"},
     {CMD_QUANTIZE | CMD_SPLIT | CMD_MERGE | CMD_CHUNKS, 0, "force", FLAG, AT(force), NO_LIMITS, NULL,
      "replace the new file if it is there already"},
 
@@ -136,9 +136,9 @@ static const struct row rows[] = {
      "threads to compute with (default: all that this process may use)"},
     {CMD_MODEL & ~CMD_CHUNKS, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
      "tokens that a sequence may have (default: what the file says); memory is taken as it fills"},
-    {CMD_MODEL, 0, "kv", TEXT, AT(cache), NO_LIMITS, "TYPE",
+    {CMD_MODEL, 0, "kv", NAME, AT(cache), NO_LIMITS, "TYPE",
      "type of the key/value cache: f16 (default) or f32"},
-    {CMD_MODEL, 0, "backend", TEXT, AT(backend), NO_LIMITS, "NAME",
+    {CMD_MODEL, 0, "backend", NAME, AT(backend), NO_LIMITS, "NAME",
      "the backend that computes (default: cpu)"},
 
     {CMD_ALL, 0, "plugin-dir", LIST, AT(plugin_dirs), NO_LIMITS, "DIR",
@@ -228,9 +228,13 @@ static int set_number(const struct command *command, const struct row *row, cons
     return EXIT_DONE;
 }
 
+static int empty_name(const struct command *command, const struct row *row) {
+    return usage_error(command->name, "--%s: the name is empty", row->name);
+}
+
 static int append(const struct command *command, const struct row *row, const char *text,
                   struct text_list *list) {
-    if (!*text) { return usage_error(command->name, "--%s: the name is empty", row->name); }
+    if (!*text) { return empty_name(command, row); }
     if (list->count == MAX_LIST) {
         return usage_error(command->name, "--%s was given more than %d times", row->name, MAX_LIST);
     }
@@ -242,6 +246,9 @@ static int set_option(const struct command *command, const struct row *row, char
     void *at = (char *)out + row->offset;
     switch (row->kind) {
     case FLAG: *(bool *)at = true; return EXIT_DONE;
+    case NAME:
+        if (!*text) { return empty_name(command, row); }
+        __attribute__((fallthrough));
     case TEXT: *(const char **)at = text; return EXIT_DONE;
     case LIST: return append(command, row, text, at);
     case BYTES: return set_bytes(command, row, text, at);

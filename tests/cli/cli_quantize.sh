@@ -50,7 +50,7 @@ says "23 tensors converted"; says "7 are left: one dimension"
 says "are Q8_0 rather than Q6_K: their rows are not a multiple of 256"
 says "bits per weight: 32.0000 before"; says "written: $work/r.gguf, $(wc -c <"$work/r.gguf") bytes"; says "seconds: "
 expect 0 "$tenon" quantize -i "$m" --type Q6_K --dry-run; says "would be converted"; says_not "seconds"
-expect 0 "$tenon" quantize -i "$m" --type Q6_K --dry-run -v; says "blk.0.attn_q.weight"
+expect 0 "$tenon" quantize -i "$m" --type Q6_K --dry-run -v; errs "blk.0.attn_q.weight"; says_not "blk.0.attn_q.weight"
 expect 0 "$tenon" quantize -i "$m" --type Q6_K -o "$work/r.gguf" --force -v; errs "100 %"; errs "MB/s"; errs "s left"
 expect 0 "$tenon" quantize -i "$m" --type Q6_K -o "$work/r.gguf" --force --json; quiet_err
 same written True "$(field written)"; same fallback "Q6_K" "$(field fallbacks.0.rather_than)"
@@ -61,7 +61,7 @@ printf '# comment\n\n  attn_k = \n' >"$work/types"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type-file "$work/types"; errs "types:3: \"attn_k =\" is not REGEX=TYPE"
 printf '# comment\n\n\tattn_k=Q4_1\nffn_(up|gate)=q4_0 \r\nattn_q=F32' >"$work/types"
 expect 0 "$tenon" quantize -i "$m" --type Q8_0 --dry-run -v --tensor-type 'attn_q=F16' --tensor-type-file "$work/types"
-says "F32    F16              8192  blk.0.attn_q.weight"; says "F32    Q4_1"; says "F32    Q4_0"
+errs "F32    F16              8192  blk.0.attn_q.weight"; errs "F32    Q4_1"; errs "F32    Q4_0"
 errs "\"attn_q\" = F32 is of no use"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type 'attn_q'; errs "\"attn_q\" is not REGEX=TYPE"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type '=F16'; errs "is not REGEX=TYPE"
@@ -76,19 +76,38 @@ expect 2 "$tenon" quantize; errs "which file"
 expect 2 "$tenon" quantize -i "$m"; errs "--type"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0; errs "-o FILE"
 expect 2 "$tenon" quantize -i "$m" --type Q8_9 --dry-run; errs "no file type is called Q8_9; there are: COPY, F32"
+grep -qF "IQ1_" "$work/err" && fail "file types that are not written are listed"
 expect 1 "$tenon" quantize -i "$work/none.gguf" --type Q8_0 --dry-run; errs "none.gguf"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/b.gguf"; errs "--force"
 expect 2 "$tenon" quantize -i "$work/b.gguf" --type Q8_0 -o "$work/b.gguf" --force; errs "is the file that is read"
 ln "$work/b.gguf" "$work/hard.gguf"
 expect 2 "$tenon" quantize -i "$work/b.gguf" --type Q8_0 -o "$work/hard.gguf" --force; errs "is the file that is read"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o /dev/null --force; errs "no regular file"
-expect 2 "$tenon" quantize -i "$work/r.gguf" --type F16 --dry-run; errs "--allow-requantize"
+expect 2 "$tenon" quantize -i "$work/r.gguf" --type F16 --dry-run; errs "r.gguf: tensor "; errs "--allow-requantize"
 expect 0 "$tenon" quantize -i "$work/r.gguf" --type F16 --dry-run --allow-requantize
 for size in 0 -1 1Q 1GG M 99999999999999999999 99999999999G ""; do
     expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --split-max-size "$size"; errs "--split-max-size"
 done
 expect 2 "$tenon" quantize -i "$m" --type COPY --dry-run --pure; errs "COPY"
-expect 0 "$tenon" quantize --help; says "at most 8 MB"; says "--split-max-size N[K|M|G]"
+expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --leave-output --output-type F16; errs "either --leave-output or --output-type"
+for option in --input --output --type --imatrix --tensor-type-file --output-type --embedding-type; do
+    expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/e.gguf" $option ""; errs "$option: the name is empty"
+done
+# A dry run refuses what the real one would.
+expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/b.gguf" --dry-run; errs "--force"
+expect 0 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/b.gguf" --dry-run --force; says "would be written: $work/b.gguf"
+expect 2 "$tenon" quantize -i "$work/b.gguf" --type Q8_0 -o "$work/hard.gguf" --force --dry-run; errs "is the file that is read"
+expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o /dev/null --force --dry-run; errs "no regular file"
+# What else is read is not overwritten, through whatever name.
+printf 'attn_q=F16\n' >"$work/rules"; ln "$work/rules" "$work/rules2"
+for name in rules rules2; do
+    expect 2 "$tenon" quantize -i "$m" --type Q8_0 --tensor-type-file "$work/rules" -o "$work/$name" --force; errs "the same file"
+    same "$name" "attn_q=F16" "$(cat "$work/$name")"
+done
+# The new file has the mode of the one that it replaces.
+cp "$work/b.gguf" "$work/mode.gguf"; chmod 640 "$work/mode.gguf"
+expect 0 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/mode.gguf" --force; same mode 640 "$(stat -c %a "$work/mode.gguf")"
+expect 0 "$tenon" quantize --help; says "looks at all tensors"; says "at most 8 MB"; says "--split-max-size N[K|M|G]"
 
 # Shards, and one file of them again.
 expect 0 "$tenon" quantize -i "$m" --type COPY -o "$work/s.gguf" --split-max-size 200K; says "s-00001-of-00005.gguf"
@@ -111,6 +130,20 @@ PYTHON
 expect 0 "$tenon" quantize -i "$m" --type Q4_0 -o "$work/i.gguf" --imatrix "$work/i.dat"
 says "importance: 1 entries, used for 1 tensors; none for token_embd.weight, "
 expect 0 "$tenon" info -m "$work/i.gguf" --meta; says "quantize.imatrix.file"; says "$work/i.dat"
+
+cp "$work/i.dat" "$work/i2.dat"
+expect 2 "$tenon" quantize -i "$m" --type Q4_0 -o "$work/i.dat" --imatrix "$work/i.dat" --force; errs "is the importance file"
+expect 0 cmp "$work/i.dat" "$work/i2.dat"
+
+# A file that no file type is about.
+python3 - "$work/sums.gguf" <<'PYTHON'
+import struct, sys
+name = b"blk.0.attn_q.weight.in_sum2"
+head = b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q", len(name)) + name + struct.pack("<IQQIQ", 2, 32, 2, 0, 0)
+open(sys.argv[1], "wb").write(head + b"\0" * (-len(head) % 32) + b"\0" * 256)
+PYTHON
+expect 3 "$tenon" quantize -i "$work/sums.gguf" --type Q8_0 -o "$work/sums2.gguf"; errs "sums.gguf: the file has no tensor that file type Q8_0 is about"
+expect 0 "$tenon" quantize -i "$work/sums.gguf" --type COPY -o "$work/sums2.gguf"
 
 # A file as large as a disk allows; a larger one that signals end. What was there stays, nothing else is left.
 printf old >"$work/old.gguf"

@@ -8,6 +8,10 @@ expect 2 "$tenon" split -o s --max-tensors 2; errs "(-i FILE)"
 expect 2 "$tenon" split -i "$model" --max-tensors 2; errs "(-o)"
 expect 2 "$tenon" split -i "$model" -o s --max-size 5X; errs "5X"
 expect 2 "$tenon" merge -i "$model"; errs "(-o)"
+expect 2 "$tenon" split -i "$model" -o "" --max-tensors 2; errs "--output: the name is empty"
+expect 2 "$tenon" split -i "" -o s --max-tensors 2; errs "--input: the name is empty"
+expect 2 "$tenon" merge -i "$model" -o ""; errs "--output: the name is empty"
+expect 2 "$tenon" merge -i "" -o m.gguf; errs "--input: the name is empty"
 expect 1 "$tenon" split -i none.gguf -o s --max-tensors 2; errs "none.gguf"
 
 expect 0 "$tenon" split -i "$model" -o s --max-tensors 5 --json; quiet_err
@@ -45,6 +49,25 @@ expect 0 cmp merged2.gguf "$model"
 # One shard is one, by its name too.
 expect 0 "$tenon" split -i "$model" -o one --max-size 1G; says "one-00001-of-00001.gguf"
 expect 0 "$tenon" fit -m one-00001-of-00001.gguf
+# All shards are open until all are whole: as many as the hard limit allows, and no work is begun for more.
+python3 - many.gguf <<'PYTHON'
+import struct, sys
+count = 600
+head = b"GGUF" + struct.pack("<IQQ", 3, count, 0)
+for i in range(count):
+    name = b"blk.%d.ffn_up.weight" % i
+    head += struct.pack("<Q", len(name)) + name + struct.pack("<IQQIQ", 2, 32, 1, 0, 128 * i)
+open(sys.argv[1], "wb").write(head + b"\0" * (-len(head) % 32) + b"\0" * 128 * count)
+PYTHON
+expect 2 bash -c "ulimit -n 256; exec '$tenon' split -i many.gguf -o many --max-tensors 1"
+errs "there would be 600 shards"; errs "ulimit -n: 256"
+same "shards" "" "$(find . -name 'many-*')"
+if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 700 ]; then
+    expect 0 bash -c "ulimit -Sn 256; exec '$tenon' split -i many.gguf -o many --max-tensors 1 -q"
+    same "shards" 600 "$(find . -name 'many-*' | wc -l)"
+else
+    echo "SKIP: no more than $(ulimit -Hn) files may be open here"
+fi
 # A shard that is missing is named.
 rm s-00002*
 expect 3 "$tenon" merge -i "$last" -o m3.gguf; errs "s-00002"

@@ -76,8 +76,8 @@ uint64_t tn_quantize_shard_size(const tn_quantize_plan *plan, uint32_t shard);
 uint64_t tn_quantize_importance(const tn_quantize_plan *plan);
 /**
  * Bytes of the buffers that writing takes. They depend on the number of workers and on the types, not on the size
- * of tensors: at most 3 MiB a worker, and a row of importance data. Beside them at most 5 MiB of the mapped source
- * are resident for each worker, and the importance data: twice the bytes of their file.
+ * of tensors: at most 3 MiB a worker. Beside them at most 5 MiB of the mapped source are resident for each worker,
+ * and the importance data: twice the bytes of their file.
  */
 uint64_t tn_quantize_memory(const tn_quantize_plan *plan);
 
@@ -95,10 +95,17 @@ typedef struct tn_quantize_progress {
 } tn_quantize_progress;
 
 /**
+ * [load] What writing would refuse at once, without writing. TN_E_INPUT: `path` is the source, one of its shards
+ * or the importance file (through whatever names), no regular file, or is there and `replace` is 0; or there are
+ * more shards than the process may open files.
+ */
+int32_t tn_quantize_check(const tn_quantize_plan *plan, const char *path, uint32_t replace, tn_error *err);
+
+/**
  * [load] Writes the new file (or shards) on all workers: beside, synced, and put in place when all are whole.
- * Until then nothing is seen at `path`, and a file that is there stays. TN_E_INPUT: `path` is the source or one
- * of its shards (through whatever names), no regular file, or is there and `replace` is 0; TN_E_FILE_DAMAGED: a
- * number of a tensor that is converted is infinite or none (NaN); TN_E_CANCELLED; TN_E_IO. `progress` may be NULL.
+ * Until then nothing is seen at `path`, and a file that is there stays. What tn_quantize_check() refuses;
+ * TN_E_FILE_DAMAGED: a number of a tensor that is converted is infinite or none (NaN); TN_E_CANCELLED; TN_E_IO.
+ * `progress` may be NULL.
  */
 int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,
                           const tn_quantize_progress *progress, tn_error *err);

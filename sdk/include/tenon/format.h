@@ -169,7 +169,8 @@ typedef struct tn_format {
     /**
      * [any] Rows of `cols` floats (a multiple of the block) to blocks, as well as the format can: the
      * error weighted by `importance` (one number a column, or NULL: all equal). TN_E_INPUT and nothing
-     * promised of `blocks` if x has a NaN or Inf, or importance is needed and absent. NULL: not written.
+     * promised of `blocks` if x has a NaN or Inf, or importance is needed and absent. A message names a place
+     * as "row R" and "column C" (or one of them), counted from x. NULL: not written.
      */
     int32_t (*encode)(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,
                       void *blocks, tn_error *err);

@@ -24,7 +24,7 @@ static void walk(const tn_imatrix *matrix) {
         float *importance = malloc(entry->columns * sizeof *importance);
         require(importance != NULL);
         for (uint64_t x = 0; x < entry->experts; x++) {
-            tn_imatrix_importance(matrix, entry, x, entry->columns, importance);
+            tn_imatrix_importance(matrix, entry, x, entry->columns, 0, entry->columns, importance);
             for (uint64_t c = 0; c < entry->columns; c++) { require(importance[c] >= 0); }
         }
         free(importance);

@@ -34,7 +34,7 @@ static void expect_as_described(const char *name, int older, const json_t *descr
         cr_assert(entry != NULL, "no entry %s", tensor);
         cr_assert(eq(u64, entry->columns, columns));
         float *importance = malloc(columns * sizeof *importance);
-        tn_imatrix_importance(&matrix, entry, 0, columns, importance);
+        tn_imatrix_importance(&matrix, entry, 0, columns, 0, columns, importance);
         double sum = 0, expected = json_real_value(json_object_get(wanted, "sum"));
         for (uint64_t i = 0; i < columns; i++) { sum += importance[i]; }
         cr_expect(fabs(sum - expected) <= 2e-6 * expected, "%s: sum %.9g, expected %.9g", tensor, sum,
@@ -72,8 +72,13 @@ static void expect_importance(const tn_imatrix *matrix, const char *name, uint64
     const tn_imatrix_entry *entry = tn_imatrix_find(matrix, name);
     float found[8];
     cr_assert(entry != NULL);
-    tn_imatrix_importance(matrix, entry, expert, columns, found);
-    for (uint64_t i = 0; i < columns; i++) { cr_expect(eq(flt, found[i], wanted[i]), "%s", name); }
+    tn_imatrix_importance(matrix, entry, expert, columns, 0, columns, found);
+    for (uint64_t i = 0; i < columns; i++) {
+        float one;
+        tn_imatrix_importance(matrix, entry, expert, columns, i, 1, &one);
+        cr_expect(eq(flt, found[i], wanted[i]), "%s", name);
+        cr_expect(eq(flt, one, wanted[i]), "%s", name);
+    }
 }
 
 Test(quant_imatrix, experts_have_their_own_counts) {

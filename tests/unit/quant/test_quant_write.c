@@ -142,22 +142,56 @@ Test(quant_write, rows_that_are_longer_than_a_piece) {
     tn_gguf_close(file);
 }
 
+/* Each piece gets the importance of its own columns. */
+Test(quant_write, importance_of_rows_that_are_longer_than_a_piece) {
+    enum { PIECE = 1 << 17, COLUMNS = 2 * PIECE + 96, ROWS = 2, BYTES = COLUMNS / 32 * 18 };
+    static const rig_tensor lengthy[] = {{"a.weight", F32, 2, {COLUMNS, ROWS}}};
+    static float sums[COLUMNS], x[PIECE];
+    static unsigned char blocks[PIECE / 32 * 18];
+    for (size_t i = 0; i < COLUMNS; i++) { sums[i] = (float)(1 + i * 7 % 1013); }
+    const rig_entry entry = {"a.weight", COLUMNS, 1, sums, (float[]){1}};
+    const rig_model model = {.tensors = lengthy, .count = 1};
+    const tn_quantize_options options = {
+        .type = "Q4_0", .pure = 1, .importance = rig_importance("i.gguf", &entry, 1)};
+    rig_quantize(rig_write("a.gguf", &model), &options, rig_path("b.gguf"));
+    tn_gguf *file = rig_open(rig_path("b.gguf"));
+    const unsigned char *data = tn_gguf_tensor_find(file, "a.weight")->data;
+    tn_format_use use;
+    cr_assert(eq(i32, tn_engine_format(rig_engine(3), Q4_0, &use, &error), TN_OK));
+    for (uint64_t row = 0; row < ROWS; row++) {
+        for (uint64_t from = 0; from < COLUMNS; from += PIECE) {
+            uint64_t size = COLUMNS - from < PIECE ? COLUMNS - from : PIECE;
+            for (uint64_t i = 0; i < size; i++) { x[i] = rig_value(0, row * COLUMNS + from + i); }
+            cr_assert(eq(i32, use.format->encode(use.self, x, 1, size, sums + from, blocks, &error), TN_OK));
+            cr_expect(memcmp(data + row * BYTES + from / 32 * 18, blocks, size / 32 * 18) == 0,
+                      "row %" PRIu64 " from column %" PRIu64, row, from);
+        }
+    }
+    tn_gguf_close(file);
+}
+
 /* Memory is a matter of workers and types, and of no tensor. */
 Test(quant_write, buffers_do_not_grow_with_tensors) {
     static const rig_tensor large[] = {{"a.weight", F32, 2, {1 << 19, 4}}},
                             small[] = {{"a.weight", F32, 2, {4096, 64}}};
     const rig_model models[] = {{.tensors = large, .count = 1}, {.tensors = small, .count = 1}};
-    const tn_quantize_options options = {.type = "Q8_0"};
-    uint64_t bytes[2];
-    for (int i = 0; i < 2; i++) {
-        tn_gguf *file = rig_open(rig_write("a.gguf", &models[i]));
-        tn_quantize_plan *plan = rig_plan(file, &options);
-        bytes[i] = tn_quantize_memory(plan);
-        tn_quantize_plan_free(plan);
-        tn_gguf_close(file);
+    static float sums[1 << 19];
+    for (int importance = 0; importance < 2; importance++) {
+        tn_quantize_options options = {.type = "Q4_0"};
+        uint64_t bytes[2];
+        for (int i = 0; i < 2; i++) {
+            const rig_entry entry = {"a.weight", models[i].tensors[0].dims[0], 1, sums, (float[]){1}};
+            if (importance) { options.importance = rig_importance("i.gguf", &entry, 1); }
+            tn_gguf *file = rig_open(rig_write("a.gguf", &models[i]));
+            tn_quantize_plan *plan = rig_plan(file, &options);
+            cr_expect(eq(u32, tn_quantize_at(plan, 0)->importance, (uint32_t)importance));
+            bytes[i] = tn_quantize_memory(plan);
+            tn_quantize_plan_free(plan);
+            tn_gguf_close(file);
+        }
+        cr_expect(importance ? bytes[0] <= 3 * (3u << 20) : bytes[0] == bytes[1]);
+        cr_expect(bytes[0] <= 3 * (3u << 20), "%" PRIu64 " bytes for 3 workers", bytes[0]);
     }
-    cr_expect(eq(u64, bytes[0], bytes[1]));
-    cr_expect(bytes[0] <= 3 * (3u << 20), "%" PRIu64 " bytes for 3 workers", bytes[0]);
 }
 
 /* ---- scales that belong to a format ---------------------------------------------------------------------- */
@@ -352,7 +386,7 @@ Test(quant_write, numbers_that_are_too_large) {
         .tensors = some, .count = SOME, .spoiled = "blk.0.attn_q.weight", .spoiled_at = 300, .value = 1e30f};
     const tn_quantize_options options = {.type = "F16"};
     write_fails(rig_write("a.gguf", &model), &options, rig_path("b.gguf"), 0, NULL, TN_E_RANGE,
-                "tensor blk.0.attn_q.weight, from row 0 and column 0 on: row 1");
+                "a.gguf: tensor blk.0.attn_q.weight: row 1, from column ");
     cr_expect(eq(sz, files_there(), 1));
 }
 
@@ -399,6 +433,86 @@ Test(quant_write, files_that_are_there) {
     tn_quantize_plan_free(plan);
     tn_gguf_close(file);
     cr_expect(eq(sz, files_there(), 3));
+}
+
+/* Encoders count from where a piece begins, messages from where the tensor does. */
+Test(quant_write, numbers_that_are_too_large_are_named_by_their_place) {
+    static const struct {
+        rig_tensor tensor;
+        uint64_t at;
+        const char *type, *words;
+    } large[] = {{{"a.weight", F32, 2, {256, 2000}},
+                  1500 * 256 + 3,
+                  "F16",
+                  "a.gguf: tensor a.weight: row 1500, from column "},
+                 {{"a.weight", F32, 2, {256, 2000}},
+                  1500 * 256 + 3,
+                  "BF16",
+                  "a.gguf: tensor a.weight: row 1500, column 3 is"},
+                 {{"a.weight", F32, 2, {(1 << 18) + 32, 2}},
+                  (1 << 18) + 32 + 262150,
+                  "BF16",
+                  "a.gguf: tensor a.weight: row 1, column 262150 is"},
+                 {{"a.weight", F32, 3, {256, 700, 3}},
+                  (2 * 700 + 600) * 256 + 9,
+                  "BF16",
+                  "a.gguf: tensor a.weight: matrix 2, row 600, column 9 is"}};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        const rig_model model = {.tensors = &large[i].tensor,
+                                 .count = 1,
+                                 .spoiled = "a.weight",
+                                 .spoiled_at = large[i].at,
+                                 .value = 3.4028234e38f};
+        const tn_quantize_options options = {.type = large[i].type};
+        write_fails(rig_write("a.gguf", &model), &options, rig_path("b.gguf"), 0, NULL, TN_E_RANGE,
+                    large[i].words);
+    }
+}
+
+Test(quant_write, the_importance_file_is_never_replaced) {
+    const rig_entry entry = {"blk.0.attn_q.weight", 256, 1, (float[256]){1}, (float[]){1}};
+    const tn_quantize_options options = {.type = "Q4_0", .importance = rig_importance("i.gguf", &entry, 1)};
+    const char *from = rig_write("a.gguf", &some_model), *hard = rig_path("hard.gguf"),
+               *soft = rig_path("soft.gguf");
+    cr_assert(link(options.importance, hard) == 0 && symlink("i.gguf", soft) == 0);
+    write_fails(from, &options, options.importance, 1, NULL, TN_E_INPUT, "i.gguf is the importance file");
+    write_fails(from, &options, hard, 1, NULL, TN_E_INPUT, "hard.gguf is the importance file");
+    write_fails(from, &options, soft, 1, NULL, TN_E_INPUT, "soft.gguf is the importance file");
+}
+
+Test(quant_write, more_shards_than_files_may_be_open) {
+    const tn_quantize_options options = {.type = "Q8_0", .split_tensors = 1};
+    const char *from = rig_write("a.gguf", &some_model);
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_NOFILE, &before);
+    limit = (struct rlimit){16, before.rlim_max};
+    tn_gguf *file = rig_open(from);
+    tn_quantize_plan *plan = rig_plan(file, &options);
+    cr_assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    int32_t code = tn_quantize_write(plan, rig_path("b.gguf"), 0, NULL, &error);
+    setrlimit(RLIMIT_NOFILE, &before);
+    cr_expect(eq(i32, code, TN_E_INPUT), "%s", error.text);
+    cr_expect(strstr(error.text, "there would be 7 shards") && strstr(error.text, "ulimit -n: 16"), "%s",
+              error.text);
+    cr_expect(eq(sz, files_there(), 1));
+    cr_expect(eq(i32, tn_quantize_check(plan, rig_path("b.gguf"), 0, &error), TN_OK), "%s", error.text);
+    cr_expect(eq(sz, files_there(), 1));
+    tn_quantize_plan_free(plan);
+    tn_gguf_close(file);
+}
+
+Test(quant_write, a_file_that_a_mix_is_not_about) {
+    static const rig_tensor sums[] = {{"blk.0.attn_q.weight.in_sum2", F32, 2, {64, 2}},
+                                      {"blk.0.attn_q.weight.counts", F32, 2, {1, 2}}},
+                            norm[] = {{"blk.0.attn_norm.weight", F32, 1, {64}}};
+    const rig_model matrix = {.tensors = sums, .count = 2}, model = {.tensors = norm, .count = 1};
+    const tn_quantize_options options = {.type = "Q8_0"}, copy = {.type = "COPY"};
+    tn_gguf *file = rig_open(rig_write("a.gguf", &matrix));
+    rig_refused(file, &options, TN_E_TENSOR_MISSING,
+                "a.gguf: the file has no tensor that file type Q8_0 is about");
+    tn_gguf_close(file);
+    rig_quantize(rig_path("a.gguf"), &copy, rig_path("b.gguf"));
+    rig_quantize(rig_write("c.gguf", &model), &options, rig_path("d.gguf"));
 }
 
 Test(quant_write, the_source_is_never_replaced) {
