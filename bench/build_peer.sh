@@ -13,4 +13,4 @@ fi
 if grep -q amx_int8 /proc/cpuinfo; then export CC=clang CXX=clang++; fi
 cmake -S "$dir/src" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF \
     -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF
-ninja -C "$dir" llama-bench
+ninja -C "$dir" llama-bench llama-quantize llama-perplexity llama-imatrix llama-gguf-split
