@@ -57,7 +57,7 @@ const struct command commands[] = {
      "importance data. A source is refused where a tensor that is converted has infinite or undefined numbers; `tenon "
      "check` looks at all tensors.\n\n"
      "The new file appears when it is whole and on disk; until then one that was there stays. Memory does not depend on "
-     "the size of tensors: beside the metadata at most 8 MB a thread, and twice the size of the importance file.",
+     "the size of tensors: beside the metadata at most 8 MB a thread, and three times the size of the importance file.",
      cmd_quantize},
     {CMD_IMATRIX, "imatrix", "", "which columns of a model's matrices matter",
      "Runs a text through a model and sums, for each matrix of its layers, the squares of what goes into each column: "

@@ -77,7 +77,7 @@ uint64_t tn_quantize_importance(const tn_quantize_plan *plan);
 /**
  * Bytes of the buffers that writing takes. They depend on the number of workers and on the types, not on the size
  * of tensors: at most 3 MiB a worker. Beside them at most 5 MiB of the mapped source are resident for each worker,
- * and the importance data: twice the bytes of their file.
+ * and the importance data: twice the bytes of their file, three times while it is read.
  */
 uint64_t tn_quantize_memory(const tn_quantize_plan *plan);
 
