@@ -65,14 +65,7 @@ static void name_format(tn_fit *fit, tn_fit_format *f) {
 static void open_format(tn_fit *fit, tn_fit_format *f) {
     tn_error err = TN_ERROR_INIT;
     tn_entry *entry = NULL;
-    const void *table = NULL;
-    char number[16];
-    snprintf(number, sizeof number, "%" PRIu32, f->type);
-    f->code = tn_registry_find(fit->match.engine, "type", number, &entry, &err);
-    if (f->code == TN_OK) {
-        f->code = tn_entry_open(fit->match.engine, entry, TN_FORMAT_1, &table, &f->self, &err);
-    }
-    f->format = f->code == TN_OK ? table : NULL;
+    f->code = tn_registry_open_format(fit->match.engine, f->type, &entry, &f->format, &f->self, &err);
     f->entry = f->code == TN_OK ? entry : NULL;
     f->message = f->code == TN_OK ? "" : tn_arena_text(&fit->reasons.arena, err.text);
     if (!f->message) { fit->reasons.no_memory = 1, f->message = ""; }

@@ -8,21 +8,30 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-int32_t tn_engine_format(tn_engine *engine, uint32_t type, tn_format_use *out, tn_error *err) {
+int32_t tn_registry_open_format(tn_engine *engine, uint32_t type, tn_entry **entry, const tn_format **format,
+                                void **self, tn_error *err) {
     char number[16];
-    tn_entry *entry = NULL;
     const void *table = NULL;
-    *out = (tn_format_use){0};
+    *format = NULL;
     snprintf(number, sizeof number, "%" PRIu32, type);
-    int32_t code = tn_registry_find(engine, "type", number, &entry, err);
-    if (code == TN_E_NOT_FOUND) {
+    TN_TRY(tn_registry_find(engine, "type", number, entry, err));
+    TN_TRY(tn_entry_open(engine, *entry, TN_FORMAT_1, &table, self, err));
+    *format = table;
+    return TN_OK;
+}
+
+int32_t tn_engine_format(tn_engine *engine, uint32_t type, tn_format_use *out, tn_error *err) {
+    tn_entry *entry = NULL;
+    *out = (tn_format_use){0};
+    int32_t code = tn_registry_open_format(engine, type, &entry, &out->format, &out->self, err);
+    if (code == TN_E_NOT_FOUND && !entry) {
+        char number[16];
+        snprintf(number, sizeof number, "%" PRIu32, type);
         const char *name = tn_engine_type_name(engine, type), *note = tn_engine_note(engine, "type", number);
         TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin reads tensor type %s%s%s",
                 name ? name : number, note ? ": " : "", note ? note : "");
     }
     TN_TRY(code);
-    TN_TRY(tn_entry_open(engine, entry, TN_FORMAT_1, &table, &out->self, err));
-    out->format = table;
     out->plugin = tn_entry_info(entry);
     return TN_OK;
 }

@@ -165,10 +165,8 @@ static int32_t read_keys(const tn_gguf *file, tn_imatrix *out, tn_error *err) {
     tn_kv kv;
     TN_TRY(need_key(file, "general.type", TN_KV_STRING, "the string \"imatrix\"", &kv, err));
     if (kv.size != sizeof kind - 1 || memcmp(kv.data, kind, kv.size) != 0) {
-        char found[41] = ""; /* any bytes: a message is one line */
-        memcpy(found, kv.data, kv.size < 40 ? kv.size : 40);
-        for (char *at = found; *at; at++) { *at = *at < 0x20 || *at == 0x7f ? '?' : *at; }
-        TN_FAIL(err, TN_E_FILE_KIND, "%s: key general.type is \"%s\", \"imatrix\" was expected", name, found);
+        TN_FAIL(err, TN_E_FILE_KIND, "%s: key general.type is \"%.*s\", \"imatrix\" was expected", name,
+                (int)(kv.size < 40 ? kv.size : 40), (const char *)kv.data);
     }
     TN_TRY(read_count(file, "imatrix.chunk_count", &out->chunk_count, err));
     TN_TRY(read_count(file, "imatrix.chunk_size", &out->chunk_size, err));

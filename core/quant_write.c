@@ -111,15 +111,11 @@ int32_t tn_quantize_check(const tn_quantize_plan *plan, const char *path, uint32
 
 /* ---- writers ------------------------------------------------------------------------------------------- */
 
-/* A file that is there is reached through its links, so that they stay. */
-static int32_t create_writer(const tn_quantize_plan *plan, const char *path, uint32_t shard, uint32_t replace,
+static int32_t create_writer(const tn_quantize_plan *plan, const char *path, uint32_t shard,
                              tn_gguf_writer **out, tn_error *err) {
     char *name = tn_quantize_path(plan, path, shard);
     if (!name) { return no_memory(err); }
-    char *real = realpath(name, NULL);
-    int32_t code = check_there(plan, name, replace, err);
-    if (code == TN_OK) { code = tn_gguf_writer_create(real ? real : name, out, err); }
-    free(real);
+    int32_t code = tn_gguf_writer_create(name, out, err);
     free(name);
     return code == TN_OK ? tn_plan_describe(plan, shard, *out, err) : code;
 }
@@ -143,7 +139,7 @@ int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32
     if (!writers) { return no_memory(err); }
     int32_t code = TN_OK;
     for (uint32_t i = 0; code == TN_OK && i < plan->shard_count; i++) {
-        code = create_writer(plan, path, i, replace, &writers[i], err);
+        code = create_writer(plan, path, i, &writers[i], err);
     }
     if (code == TN_OK) { code = write_all(plan, writers, progress, err); }
     for (uint32_t i = 0; i < plan->shard_count; i++) { tn_gguf_writer_abandon(writers[i]); }

@@ -20,6 +20,10 @@ typedef struct tn_entry tn_entry;
 int32_t tn_registry_find(tn_engine *engine, const char *key, const char *value, tn_entry **out,
                          tn_error *err);
 
+/** Finds the plugin of a tensor type, as tn_registry_find(), and opens its format, as tn_entry_open(). */
+int32_t tn_registry_open_format(tn_engine *engine, uint32_t type, tn_entry **entry, const tn_format **format,
+                                void **self, tn_error *err);
+
 /** Calls each(context, value, entry) for every usable claim of `key`, in the order of the ids. */
 void tn_registry_each(tn_engine *engine, const char *key,
                       void (*each)(void *context, const char *value, tn_entry *entry), void *context);

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { CHUNK = 512 }; /* rows that are held at once */
 
@@ -22,11 +21,6 @@ struct logits {
     uint64_t id_count;
     uint32_t width;
 };
-
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
 
 static int parse_ids(const char *list, int32_t **out, uint64_t *count) {
     int32_t *ids = malloc((strlen(list) / 2 + 1) * sizeof *ids); /* an id takes a digit and a separator */
@@ -173,7 +167,7 @@ int cmd_logits(struct options *options) {
     if (!options->out && !options->count) {
         return usage_error("logits", "nothing to do: give -o FILE, -n N or both");
     }
-    if (options->out && same_file(options->out, options->model)) {
+    if (same_place(options->out, options->model)) {
         return usage_error("logits", "-o %s is the model itself", options->out);
     }
     tn_engine *engine = NULL;

@@ -5,10 +5,8 @@
 
 #include "tenon/quantize.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct quantize {
@@ -433,12 +431,10 @@ static int make_plan(struct quantize *run) {
 /* The file with types for some tensors is the only one that the plan does not know. */
 static int check_rule_file(const struct quantize *run) {
     const struct options *options = run->options;
-    struct stat rules, there;
-    if (!options->tensor_type_file || stat(options->tensor_type_file, &rules) != 0) { return EXIT_DONE; }
-    for (uint32_t i = 0; i < tn_quantize_shards(run->plan); i++) {
+    for (uint32_t i = 0; options->tensor_type_file && i < tn_quantize_shards(run->plan); i++) {
         char *path = tn_quantize_path(run->plan, options->out, i);
         if (!path) { return no_memory(); }
-        bool same = stat(path, &there) == 0 && there.st_dev == rules.st_dev && there.st_ino == rules.st_ino;
+        bool same = same_place(path, options->tensor_type_file);
         free(path);
         if (same) { return usage_error("quantize", "--output and --tensor-type-file are the same file"); }
     }

@@ -45,6 +45,8 @@ int fit_status(const tn_fit *fit);
 void print_reasons(const tn_fit *fit, FILE *out);
 /* A whole file or, with NULL, standard input, NUL at the end; to be freed. */
 int read_text(const char *path, char **text, size_t *size);
+/* Both are there and are one file, by whatever names; NULL is none. */
+bool same_place(const char *a, const char *b);
 double now_seconds(void);
 /* Flushes standard output: EXIT_DONE, or EXIT_FAILED with a message if anything written to it got lost. */
 int finish_output(int status);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 int report_error(const tn_error *err) {
@@ -148,6 +149,11 @@ int read_text(const char *path, char **text, size_t *size) {
     }
     (*text)[*size] = 0;
     return EXIT_DONE;
+}
+
+bool same_place(const char *a, const char *b) {
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 double now_seconds(void) {

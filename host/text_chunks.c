@@ -4,16 +4,8 @@
  */
 #include "text_chunks.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-bool same_place(const char *a, const char *b) {
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
 
 /* The whole text at once: where a chunk begins does not change how it is cut into tokens. */
 static int encode(const tn_text_codec *codec, const char *path, int32_t **ids, uint64_t *count) {

@@ -20,9 +20,6 @@ int read_chunks(const char *command, const tn_model *model, const struct options
                 struct text_chunks *out);
 void free_chunks(struct text_chunks *chunks);
 
-/* Both are there and are one file. */
-bool same_place(const char *a, const char *b);
-
 /* A line on standard error after a chunk, at most one a second; on a terminal it is written over. */
 struct progress {
     double start, shown;

@@ -21,7 +21,8 @@ TN_BEGIN_C
 #endif
 
 /**
- * [any] Fills *err (NULL is fine) and returns `code`. A text that is too long is cut between characters.
+ * [any] Fills *err (NULL is fine) and returns `code`. A text that is too long is cut between characters; control
+ * characters, which names and values of a file may hold, become blanks: a message is one line.
  */
 TN_PRINTF(3, 4)
 static inline int32_t tn_fail(tn_error *err, int32_t code, const char *format, ...) {
@@ -36,6 +37,9 @@ static inline int32_t tn_fail(tn_error *err, int32_t code, const char *format, .
             while (at > end - 4 && ((unsigned char)err->text[at - 1] & 0xc0) == 0x80) { at--; }
             if ((unsigned char)err->text[at - 1] >= 0xc0) { end = at - 1; }
             err->text[end] = 0;
+        }
+        for (char *at = err->text; *at; at++) {
+            if ((unsigned char)*at < 0x20 || *at == 0x7f) { *at = ' '; }
         }
         err->code = code;
     }
