@@ -4,6 +4,8 @@
  */
 #include "fit.h"
 
+#include "companion.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,13 +225,6 @@ static uint32_t has_tensor(const tn_claims *claims, const char *name) {
 
 /* ---- companions ------------------------------------------------------------------------------------- */
 
-/* The name of X's companion: X without ".weight", plus the suffix. */
-static const char *companion_name(tn_fit *fit, const char *name, const char *suffix) {
-    size_t length = strlen(name), tail = strlen(".weight");
-    if (length > tail && strcmp(name + length - tail, ".weight") == 0) { length -= tail; }
-    return tn_arena_format(&fit->match.arena, "%.*s%s", (int)length, name, suffix);
-}
-
 /* The scale is one number, or one for each matrix of the weight, in a format that is there to decode it. */
 static int32_t take_scale(tn_fit *fit, tn_weight *w, const tn_gguf_tensor *tensor) {
     tn_match *m = &fit->match;
@@ -252,9 +247,8 @@ static int32_t take_scale(tn_fit *fit, tn_weight *w, const tn_gguf_tensor *tenso
 
 static int32_t claim_companion(struct audit *audit, tn_weight *w, const tn_companion *companion) {
     tn_fit *fit = audit->fit;
-    const char *name = companion_name(fit, w->name, companion->suffix);
-    if (!name) { return TN_E_MEMORY; }
-    const tn_gguf_tensor *tensor = tn_gguf_tensor_find(fit->match.file, name);
+    char name[TN_COMPANION_NAME];
+    const tn_gguf_tensor *tensor = tn_companion_find(fit->match.file, w->name, companion->suffix, name);
     if (tensor) {
         entry_of(audit, tensor)->read = 1;
         return companion->role == TN_COMPANION_SCALE ? take_scale(fit, w, tensor) : TN_OK;

@@ -40,4 +40,7 @@ int32_t tn_split_check(const tn_gguf *file, const tn_kv_table *table, uint32_t n
 /** Checks the number of all tensors, once all shards are read. */
 int32_t tn_split_check_total(const tn_gguf *file, tn_error *err);
 
+/** Removes the file that a writer's is to replace, which is lost if the new one does not take its place then. */
+int32_t tn_gguf_writer_make_way(const tn_gguf_writer *writer, tn_error *err);
+
 #endif

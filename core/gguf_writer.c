@@ -22,7 +22,7 @@ typedef struct {
 } declared;
 
 struct tn_gguf_writer {
-    tn_part part; /* none: only measured */
+    tn_part *part; /* NULL: only measured */
     uint32_t alignment;
     tn_names keys, tensor_names;
     bytes key_bytes; /* the keys as they will lie in the file */
@@ -36,7 +36,7 @@ struct tn_gguf_writer {
 
 /* How messages call the file. */
 static const char *name_of(const tn_gguf_writer *writer) {
-    return writer->part.path ? tn_path_tail(writer->part.path) : "the new file";
+    return writer->part ? tn_path_tail(writer->part->path) : "the new file";
 }
 
 static int32_t no_memory(const tn_gguf_writer *writer, tn_error *err) {
@@ -89,7 +89,7 @@ int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *
         TN_FAIL(err, TN_E_MEMORY, "no memory left to write %s", path ? tn_path_tail(path) : "a file");
     }
     writer->alignment = TN_ALIGNMENT_DEFAULT;
-    int32_t code = path ? tn_part_create(&writer->part, path, err) : TN_OK;
+    int32_t code = path ? tn_part_create(path, &writer->part, err) : TN_OK;
     if (code != TN_OK) {
         free_writer(writer);
         return code;
@@ -100,7 +100,7 @@ int32_t tn_gguf_writer_create(const char *path, tn_gguf_writer **out, tn_error *
 
 void tn_gguf_writer_abandon(tn_gguf_writer *writer) {
     if (!writer) { return; }
-    tn_part_abandon(&writer->part);
+    tn_part_abandon(writer->part);
     free_writer(writer);
 }
 
@@ -220,7 +220,7 @@ int32_t tn_gguf_writer_declare(tn_gguf_writer *writer, const char *name, uint32_
 /* ---- output ----------------------------------------------------------------------------------------- */
 
 static int32_t put_out(tn_gguf_writer *writer, const void *data, size_t size, tn_error *err) {
-    int32_t code = tn_part_write(&writer->part, data, size, err);
+    int32_t code = tn_part_write(writer->part, data, size, err);
     if (code != TN_OK) { writer->failed = 1; }
     return code;
 }
@@ -283,7 +283,7 @@ static int32_t start(tn_gguf_writer *writer, tn_error *err) {
 }
 
 static int32_t check_whole(const tn_gguf_writer *writer, tn_error *err) {
-    if (!writer->part.out) { TN_FAIL(err, TN_E_INPUT, "%s is only measured, not written", name_of(writer)); }
+    if (!writer->part) { TN_FAIL(err, TN_E_INPUT, "%s is only measured, not written", name_of(writer)); }
     if (writer->failed) {
         TN_FAIL(err, TN_E_FAILED, "%s: not finished, something could not be written before", name_of(writer));
     }
@@ -321,12 +321,19 @@ int32_t tn_gguf_writer_seal(tn_gguf_writer *writer, tn_error *err) {
                 writer->tensor_names.at[writer->current], writer->within,
                 writer->tensors[writer->current].size);
     }
-    return tn_part_seal(&writer->part, err);
+    return tn_part_seal(writer->part, err);
+}
+
+int32_t tn_gguf_writer_make_way(const tn_gguf_writer *writer, tn_error *err) {
+    return tn_part_make_way(writer->part, err);
 }
 
 int32_t tn_gguf_writer_finish(tn_gguf_writer *writer, tn_error *err) {
     int32_t code = tn_gguf_writer_seal(writer, err);
-    if (code == TN_OK) { code = tn_part_finish(&writer->part, err); }
-    tn_gguf_writer_abandon(writer); /* of what is in its place by now nothing is left to remove */
+    if (code == TN_OK) {
+        code = tn_part_finish(writer->part, err);
+        writer->part = NULL;
+    }
+    tn_gguf_writer_abandon(writer);
     return code;
 }

@@ -96,8 +96,12 @@ static int32_t add_entries(tn_importance *importance, tn_imatrix *file, double s
         uint64_t number;
         TN_TRY(place_for(importance, file->names.at[i], from, &number, err));
         tn_imatrix_entry *to = &importance->total.entries[number];
-        for (uint64_t x = 0; x < from->experts; x++) { to->counts[x] += scale * from->counts[x]; }
-        for (uint64_t c = 0; c < from->columns * from->experts; c++) { to->sums[c] += scale * from->sums[c]; }
+        for (uint64_t x = 0; x < from->experts; x++) {
+            to->counts[x] = tn_importance_final(to->counts[x] + scale * from->counts[x]);
+        }
+        for (uint64_t c = 0; c < from->columns * from->experts; c++) {
+            to->sums[c] = tn_importance_final(to->sums[c] + scale * from->sums[c]);
+        }
     }
     return TN_OK;
 }
@@ -114,6 +118,7 @@ static int32_t add_file(tn_importance *importance, tn_imatrix *file, tn_error *e
     tn_imatrix *total = &importance->total;
     if (!total->chunk_size) { total->chunk_size = file->chunk_size ? file->chunk_size : TN_IMPORTANCE_CHUNK; }
     uint32_t size = file->chunk_size ? file->chunk_size : total->chunk_size;
+    importance->unsized += !file->chunk_size;
     TN_TRY(add_entries(importance, file, file->older ? size : 1, err));
     for (uint64_t i = 0; i < file->dataset_count; i++) {
         TN_TRY(tn_importance_dataset(importance, file->datasets[i], err));
@@ -142,6 +147,10 @@ int32_t tn_importance_write(const tn_importance *importance, const char *path, t
 
 uint64_t tn_importance_count(const tn_importance *importance) {
     return importance->total.names.count;
+}
+
+uint32_t tn_importance_unsized(const tn_importance *importance) {
+    return importance->unsized;
 }
 
 uint32_t tn_importance_chunks(const tn_importance *importance) {

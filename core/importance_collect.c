@@ -149,9 +149,11 @@ static void count_sums(tn_importance *importance) {
     for (uint32_t l = 0; l < importance->link_count; l++) {
         const tn_importance_source *source = &importance->sources[importance->links[l].source];
         tn_imatrix_entry *entry = &importance->total.entries[importance->links[l].entry];
-        for (uint64_t x = 0; x < source->experts; x++) { entry->counts[x] += source->counts[x]; }
+        for (uint64_t x = 0; x < source->experts; x++) {
+            entry->counts[x] = tn_importance_final(entry->counts[x] + source->counts[x]);
+        }
         for (uint64_t c = 0; c < source->columns * source->experts; c++) {
-            entry->sums[c] += source->sums[c];
+            entry->sums[c] = tn_importance_final(entry->sums[c] + source->sums[c]);
         }
     }
 }

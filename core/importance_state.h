@@ -11,6 +11,8 @@
 
 #include "tenon/importance.h"
 
+#include <float.h>
+
 enum { TN_IMPORTANCE_CHUNK = 512 }; /* tokens, if nobody says */
 
 /** One input that is watched: of one or more plain matrices, or of one or two matrices of experts. */
@@ -28,14 +30,23 @@ typedef struct tn_importance_link {
 
 struct tn_importance {
     tn_imatrix total;
-    uint64_t tokens; /**< of all chunks counted */
-    tn_arena arena;  /**< of what follows */
+    uint64_t tokens;  /**< of all chunks counted */
+    uint32_t unsized; /**< files merged that do not tell their chunks' tokens */
+    tn_arena arena;   /**< of what follows */
     tn_importance_source *sources;
     tn_capture *captures; /**< one a source */
     tn_importance_link *links;
     uint32_t source_count, link_count;
 };
 
+/**
+ * A sum or a count as a file holds it. What is final is kept so, rounded after each chunk and each file: then a run
+ * that goes on with a file adds the same numbers as one that never stopped. What is too large for a float32 stays, and
+ * is refused when it is written.
+ */
+static inline double tn_importance_final(double number) {
+    return number <= FLT_MAX ? (double)(float)number : number;
+}
 /** The entry of a matrix, added if there is none; one of the older form is cut into experts. */
 int32_t tn_importance_entry(tn_importance *importance, const char *name, uint64_t columns, uint64_t experts,
                             uint64_t *number, tn_error *err);

@@ -1,4 +1,4 @@
-/* part_file.c - see part_file.h. */
+/* part_file.c - see tenon/part.h. */
 #include "part_file.h"
 
 #include "gguf_mapping.h"
@@ -23,7 +23,7 @@ static int32_t failed(const tn_part *part, const char *what, tn_error *err) {
 static void release(tn_part *part) {
     free(part->path);
     free(part->name);
-    *part = (tn_part){0};
+    free(part);
 }
 
 /* The folder of a path; to be freed, NULL: no memory. */
@@ -107,16 +107,27 @@ static int32_t look_at_target(tn_part *part, tn_error *err) {
     return TN_OK;
 }
 
-int32_t tn_part_create(tn_part *part, const char *path, tn_error *err) {
-    *part = (tn_part){.path = strdup(path)};
-    if (!part->path) { return no_memory(path, err); }
-    int32_t code = look_at_target(part, err);
+int32_t tn_part_create(const char *path, tn_part **out, tn_error *err) {
+    *out = NULL;
+    tn_part *part = calloc(1, sizeof *part);
+    if (!part) { return no_memory(path, err); }
+    part->path = strdup(path);
+    int32_t code = part->path ? look_at_target(part, err) : no_memory(path, err);
     if (code == TN_OK) { code = open_part(part, err); }
-    if (code != TN_OK) { release(part); }
-    return code;
+    if (code != TN_OK) {
+        release(part);
+        return code;
+    }
+    *out = part;
+    return TN_OK;
+}
+
+const char *tn_part_unfinished(const tn_part *part) {
+    return part->name;
 }
 
 void tn_part_abandon(tn_part *part) {
+    if (!part) { return; }
     if (part->out) { fclose(part->out); }
     if (part->name) { unlink(part->name); }
     release(part);
@@ -182,6 +193,11 @@ static int32_t sync_folder(const char *path, tn_error *err) {
     if (done || why == EINVAL) { return TN_OK; } /* EINVAL: this file system syncs no folders */
     TN_FAIL(err, TN_E_IO, "%s is written, but its folder cannot be synced: %s", tn_path_tail(path),
             strerror(why));
+}
+
+int32_t tn_part_make_way(const tn_part *part, tn_error *err) {
+    if (unlink(part->path) == 0) { return sync_folder(part->path, err); }
+    return errno == ENOENT ? TN_OK : failed(part, "replace", err);
 }
 
 int32_t tn_part_finish(tn_part *part, tn_error *err) {

@@ -207,7 +207,11 @@ int32_t tn_probe_run(const tn_probe *probe, const tn_library *library, const tn_
                      tn_error *err) {
     trial t = {.probe = probe, .path = library->path, .report = report, .why = TN_ERROR_INIT};
     int status = 0;
-    TN_TRY(start(&t, library, err));
+    int32_t code = start(&t, library, &t.why);
+    if (code != TN_OK) {
+        if (report) { report->report(report->context, "trial", 0, t.why.text); }
+        TN_FAIL(err, code, "%s", t.why.text);
+    }
     int ended = wait_for(&t, now_ms() + probe->limit_ms, &status);
     if (!ended) { /* with all that it may have started */
         kill(-t.child, SIGKILL);

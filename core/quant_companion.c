@@ -1,7 +1,9 @@
 /*
  * quant_companion.c - some formats bring tensors along that scale the product of a weight. Once the weight has
- * another type nobody would look at them, so the scales are multiplied into the weight.
+ * another type nobody would look at them, so the scales are multiplied into the weight; and no tensor that is
+ * something else may become one because of its name.
  */
+#include "companion.h"
 #include "quant_plan.h"
 
 #include <inttypes.h>
@@ -9,14 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tn_gguf_tensor *find_companion(const tn_quantize_plan *plan, const tn_gguf_tensor *tensor,
-                                            const char *suffix) {
-    static const char end[] = ".weight";
-    char name[256];
-    size_t size = strlen(tensor->name), cut = sizeof end - 1;
-    if (size < cut || strcmp(tensor->name + size - cut, end) != 0) { return NULL; }
-    snprintf(name, sizeof name, "%.*s%s", (int)(size - cut), tensor->name, suffix);
-    return tn_gguf_tensor_find(plan->file, name);
+static tn_quantize_tensor *find_companion(const tn_quantize_plan *plan, const tn_gguf_tensor *tensor,
+                                          const tn_companion *companion) {
+    char name[TN_COMPANION_NAME];
+    const tn_gguf_tensor *found = tn_companion_find(plan->file, tensor->name, companion->suffix, name);
+    return found ? &plan->tensors[found - tn_gguf_tensor_at(plan->file, 0)] : NULL;
 }
 
 static int32_t read_scales(tn_quantize_plan *plan, const tn_gguf_tensor *tensor, const tn_gguf_tensor *scale,
@@ -59,16 +58,35 @@ int32_t tn_plan_fold(tn_quantize_plan *plan, uint64_t tensor, tn_error *err) {
     const tn_format *format = conversion->from.format;
     for (uint32_t i = 0; i < format->companion_count; i++) {
         const tn_companion *companion = format->companions[i];
-        const tn_gguf_tensor *found = find_companion(plan, source, companion->suffix);
+        tn_quantize_tensor *found = find_companion(plan, source, companion);
         if (!found && !companion->optional) {
             TN_FAIL(err, TN_E_TENSOR_MISSING, "%s: tensor %s (%s) lacks its companion with %s in its name",
                     tn_plan_source(plan, source), source->name, format->name, companion->suffix);
         }
         if (!found) { continue; }
         if (companion->role == TN_COMPANION_SCALE) {
-            TN_TRY(read_scales(plan, source, found, conversion, err));
+            TN_TRY(read_scales(plan, source, found->source, conversion, err));
         }
-        fold(&plan->tensors[found - tn_gguf_tensor_at(plan->file, 0)]);
+        fold(found);
+    }
+    return TN_OK;
+}
+
+int32_t tn_plan_check_companions(const tn_quantize_plan *plan, tn_error *err) {
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const tn_quantize_tensor *tensor = &plan->tensors[i];
+        if (tensor->what != TN_QUANTIZE_CONVERTED) { continue; }
+        const tn_format *format = plan->conversions[i].to.format;
+        for (uint32_t k = 0; k < format->companion_count; k++) {
+            const tn_quantize_tensor *found = find_companion(plan, tensor->source, format->companions[k]);
+            if (!found || found->what == TN_QUANTIZE_FOLDED) { continue; }
+            TN_FAIL(
+                err, TN_E_INPUT,
+                "%s: with tensor %s in %s, tensor %s would be taken for a scale of it: it needs another type "
+                "(--tensor-type)",
+                tn_plan_source(plan, tensor->source), tensor->source->name, format->name,
+                found->source->name);
+        }
     }
     return TN_OK;
 }

@@ -238,6 +238,7 @@ static int32_t decide_all(tn_quantize_plan *plan, const tn_quantize_options *opt
     if (code == TN_OK && options->leave_output && !outputs) {
         tn_engine_log(plan->engine, TN_LOG_WARN, "there is no output tensor to be left as it is");
     }
+    if (code == TN_OK) { code = tn_plan_check_companions(plan, err); }
     if (code == TN_OK && !options->allow_requantize) { code = check_requantized(plan, err); }
     if (code == TN_OK) { tn_plan_warn_of_rules(plan); }
     return code;

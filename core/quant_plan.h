@@ -64,6 +64,8 @@ void tn_plan_free_rules(tn_quantize_plan *plan);
 
 /** Takes the companions of a tensor that is converted into the conversion and marks them as folded. */
 int32_t tn_plan_fold(tn_quantize_plan *plan, uint64_t tensor, tn_error *err);
+/** Once all is decided. TN_E_INPUT: a tensor's new format would take another one, by its name, for its companion. */
+int32_t tn_plan_check_companions(const tn_quantize_plan *plan, tn_error *err);
 
 /* ---- quant_keys.c: metadata and shards ----------------------------------------------------------------- */
 

@@ -120,16 +120,27 @@ static int32_t create_writer(const tn_quantize_plan *plan, const char *path, uin
     return code == TN_OK ? tn_plan_describe(plan, shard, *out, err) : code;
 }
 
+static int32_t finish(tn_gguf_writer **writer, tn_error *err) {
+    tn_gguf_writer *whole = *writer;
+    *writer = NULL;
+    return tn_gguf_writer_finish(whole, err);
+}
+
+/*
+ * The first shard comes last, and an old one goes away before any other shard is replaced: whatever ends the process
+ * in between, a set without its first shard is left, which no reader takes for a model, and never shards of both.
+ */
+static int32_t finish_all(tn_gguf_writer **writers, uint32_t count, tn_error *err) {
+    if (count > 1) { TN_TRY(tn_gguf_writer_make_way(writers[0], err)); }
+    for (uint32_t i = 1; i < count; i++) { TN_TRY(finish(&writers[i], err)); }
+    return finish(&writers[0], err);
+}
+
 static int32_t write_all(const tn_quantize_plan *plan, tn_gguf_writer **writers,
                          const tn_quantize_progress *progress, tn_error *err) {
     TN_TRY(tn_plan_run(plan, writers, progress, err));
     for (uint32_t i = 0; i < plan->shard_count; i++) { TN_TRY(tn_gguf_writer_seal(writers[i], err)); }
-    for (uint32_t i = 0; i < plan->shard_count; i++) {
-        tn_gguf_writer *writer = writers[i];
-        writers[i] = NULL;
-        TN_TRY(tn_gguf_writer_finish(writer, err));
-    }
-    return TN_OK;
+    return finish_all(writers, plan->shard_count, err);
 }
 
 int32_t tn_quantize_write(const tn_quantize_plan *plan, const char *path, uint32_t replace,

@@ -47,14 +47,14 @@ static const char *shape_fault(const tn_base_shape *shape) {
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
 struct tn_base_writer {
-    tn_part part;
+    tn_part *part;
     tn_base_shape shape;
     uint64_t rows; /* that are still to come */
 };
 
 void tn_base_abandon(tn_base_writer *writer) {
     if (!writer) { return; }
-    tn_part_abandon(&writer->part);
+    tn_part_abandon(writer->part);
     free(writer);
 }
 
@@ -63,9 +63,9 @@ static int32_t begin(tn_base_writer *writer, const char *path, const int32_t *id
     header head = {
         .version = VERSION, .width = shape->width, .context = shape->context, .chunks = shape->chunks};
     memcpy(head.magic, magic, sizeof magic);
-    TN_TRY(tn_part_create(&writer->part, path, err));
-    TN_TRY(tn_part_write(&writer->part, &head, sizeof head, err));
-    return tn_part_write(&writer->part, ids, (uint64_t)shape->chunks * shape->context * sizeof *ids, err);
+    TN_TRY(tn_part_create(path, &writer->part, err));
+    TN_TRY(tn_part_write(writer->part, &head, sizeof head, err));
+    return tn_part_write(writer->part, ids, (uint64_t)shape->chunks * shape->context * sizeof *ids, err);
 }
 
 int32_t tn_base_create(const char *path, const tn_base_shape *shape, const int32_t *ids, tn_base_writer **out,
@@ -87,24 +87,29 @@ int32_t tn_base_create(const char *path, const tn_base_shape *shape, const int32
 }
 
 const char *tn_base_unfinished(const tn_base_writer *writer) {
-    return writer->part.name;
+    return tn_part_unfinished(writer->part);
 }
 
 int32_t tn_base_put(tn_base_writer *writer, const float *rows, uint32_t count, tn_error *err) {
     if (count > writer->rows) {
         TN_FAIL(err, TN_E_INPUT, "%s: %" PRIu32 " rows, %" PRIu64 " were still to come",
-                tn_path_tail(writer->part.path), count, writer->rows);
+                tn_path_tail(writer->part->path), count, writer->rows);
     }
-    TN_TRY(tn_part_write(&writer->part, rows, (uint64_t)count * writer->shape.width * sizeof *rows, err));
+    TN_TRY(tn_part_write(writer->part, rows, (uint64_t)count * writer->shape.width * sizeof *rows, err));
     writer->rows -= count;
     return TN_OK;
 }
 
 int32_t tn_base_finish(tn_base_writer *writer, tn_error *err) {
-    int32_t code = writer->rows ? tn_fail(err, TN_E_INPUT, "%s: %" PRIu64 " rows are missing",
-                                          tn_path_tail(writer->part.path), writer->rows)
-                                : tn_part_finish(&writer->part, err);
-    tn_base_abandon(writer); /* of what is in its place by now nothing is left to remove */
+    int32_t code;
+    if (writer->rows) {
+        code = tn_fail(err, TN_E_INPUT, "%s: %" PRIu64 " rows are missing", tn_path_tail(writer->part->path),
+                       writer->rows);
+    } else {
+        code = tn_part_finish(writer->part, err);
+        writer->part = NULL;
+    }
+    tn_base_abandon(writer);
     return code;
 }
 

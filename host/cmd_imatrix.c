@@ -19,6 +19,7 @@ struct gathering {
     tn_session *session;
     tn_seq *sequence;
     tn_importance *importance;
+    json_t *unsized; /* files merged for which the tokens of a chunk were assumed */
     struct text_chunks chunks;
     uint32_t done;  /* chunks of this run */
     uint32_t piece; /* tokens that are fed at once */
@@ -48,7 +49,7 @@ static int32_t run_chunk(struct gathering *g, const int32_t *ids, tn_error *err)
 static int gather(struct gathering *g) {
     double saved = now_seconds();
     int status = EXIT_DONE;
-    progress_begin(&g->progress, g->options, g->chunks.count);
+    progress_begin(&g->progress, !g->options->quiet);
     while (g->done < g->chunks.count && status == EXIT_DONE) {
         tn_error err = TN_ERROR_INIT;
         int32_t code = run_chunk(g, g->chunks.ids + (size_t)g->done * g->chunks.size, &err);
@@ -60,7 +61,8 @@ static int gather(struct gathering *g) {
                     err.text);
             return tn_code_status(code);
         }
-        progress_show(&g->progress, ++g->done, "");
+        g->done++;
+        progress_show(&g->progress, g->done, g->chunks.count, "chunk %u of %u", g->done, g->chunks.count);
         if (g->done < g->chunks.count && now_seconds() - saved > SAVE_SECONDS) {
             status = write_matrix(g);
             saved = now_seconds();
@@ -202,6 +204,7 @@ static void describe(const struct gathering *g, const struct summary *s, json_t 
     json_object_set_new(report, "spread_typical", json_real(s->typical));
     json_object_set_new(report, "spread_worst", json_real(s->worst));
     set_text(report, "worst_in", s->worst_in);
+    if (json_array_size(g->unsized)) { json_object_set(report, "chunk_size_assumed_of", g->unsized); }
     set_text(report, "reading", reading);
     set_next(report, g->options);
 }
@@ -269,23 +272,38 @@ static int check_options(struct options *options) {
     return EXIT_DONE;
 }
 
-static int merge_files(struct gathering *g) {
+/* Older files do not tell what they count by: a wrong guess weighs them wrongly against the rest. */
+static void warn_of_size(struct gathering *g, const char *path) {
+    fputs("tenon: warning: ", stderr);
+    print_clean(path, stderr);
+    fprintf(stderr, " does not tell how many tokens its chunks have: %u are assumed (-c N says it)\n",
+            tn_importance_chunk_size(g->importance));
+    json_array_append_new(g->unsized, text_json(path, strlen(path)));
+}
+
+static int merge_files(struct gathering *g, bool sized) {
+    const struct options *options = g->options;
     tn_error err = TN_ERROR_INIT;
-    if (tn_importance_create((uint32_t)g->options->context, &g->importance, &err) != TN_OK) {
+    if (tn_importance_create((uint32_t)options->context, &g->importance, &err) != TN_OK) {
         return report_error(&err);
     }
-    for (uint64_t i = 0; i < g->options->in_files.count; i++) {
-        if (tn_importance_merge(g->importance, g->options->in_files.at[i], &err) != TN_OK) {
+    for (uint64_t i = 0; i < options->in_files.count; i++) {
+        uint32_t before = tn_importance_unsized(g->importance);
+        if (tn_importance_merge(g->importance, options->in_files.at[i], &err) != TN_OK) {
             return report_error(&err);
+        }
+        if (!sized && tn_importance_unsized(g->importance) > before) {
+            warn_of_size(g, options->in_files.at[i]);
         }
     }
     return EXIT_DONE;
 }
 
 int cmd_imatrix(struct options *options) {
-    struct gathering g = {.options = options};
+    struct gathering g = {.options = options, .unsized = json_array()};
+    bool sized = options->context != 0;
     int status = check_options(options);
-    if (status == EXIT_DONE) { status = merge_files(&g); }
+    if (status == EXIT_DONE) { status = merge_files(&g, sized); }
     if (status == EXIT_DONE && options->file) { status = gather_from_text(&g); }
     progress_end(&g.progress);
     interrupt_session(NULL);
@@ -296,6 +314,7 @@ int cmd_imatrix(struct options *options) {
         if (written != EXIT_DONE) { status = written; }
     }
     if (status == EXIT_INTERRUPTED && options->file) { tell_rest(&g); }
+    json_decref(g.unsized);
     free(g.logits);
     free_chunks(&g.chunks);
     tn_session_destroy(g.session);

@@ -72,10 +72,9 @@ static int32_t score_chunk(struct perplexity *p, uint32_t number, tn_error *err)
 
 static int score_all(struct perplexity *p) {
     double start = now_seconds();
-    progress_begin(&p->progress, p->options, p->chunks.count);
+    progress_begin(&p->progress, !p->options->quiet);
     for (uint32_t c = 0; c < p->chunks.count; c++) {
         tn_error err = TN_ERROR_INIT;
-        char running[64];
         int32_t code = score_chunk(p, c, &err);
         if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
         if (code != TN_OK) {
@@ -84,8 +83,8 @@ static int score_all(struct perplexity *p) {
                     code == TN_E_FILE_DAMAGED ? p->options->base : p->options->model, c, err.text);
             return tn_code_status(code);
         }
-        snprintf(running, sizeof running, ", perplexity %.4f", exp(p->loss / (double)p->scored));
-        progress_show(&p->progress, c + 1, running);
+        progress_show(&p->progress, c + 1, p->chunks.count, "chunk %u of %u, perplexity %.4f", c + 1,
+                      p->chunks.count, exp(p->loss / (double)p->scored));
     }
     progress_end(&p->progress);
     p->seconds = now_seconds() - start;

@@ -98,43 +98,26 @@ static int read_rules(struct quantize *run) {
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
-struct progress {
-    double started, shown;
-    bool terminal, show;
-};
-
-static void show_progress(struct progress *progress, uint64_t done, uint64_t total, double now) {
-    double part = total ? (double)done / (double)total : 1, took = now - progress->started;
-    double rate = took > 0 ? (double)done / took : 0, left = rate > 0 ? (double)(total - done) / rate : 0;
-    progress->shown = now;
-    fprintf(stderr, "%s%3.0f %%  %.1f of %.1f MB, %.1f MB/s, %.0f s left%s", progress->terminal ? "\r" : "",
-            100 * part, (double)done / 1e6, (double)total / 1e6, rate / 1e6, left,
-            progress->terminal ? "\033[K" : "\n");
-    fflush(stderr);
-}
-
-/* On a terminal one line that changes, elsewhere (with -v) a line now and then. */
 static int on_step(void *context, uint64_t done, uint64_t total) {
     struct progress *progress = context;
-    double now = now_seconds(), pause = progress->terminal ? 0.2 : 5;
-    if (progress->show && (done == total || now - progress->shown >= pause)) {
-        show_progress(progress, done, total, now);
-    }
+    double spent = now_seconds() - progress->start, part = total ? (double)done / (double)total : 1;
+    progress_show(progress, done, total, "%3.0f %%  %.1f of %.1f MB, %.1f MB/s", 100 * part,
+                  (double)done / 1e6, (double)total / 1e6, spent > 0 ? (double)done / spent / 1e6 : 0);
     return interrupted();
 }
 
+/* What is no terminal gets a line now and then only if it is asked for. */
 static int write_files(struct quantize *run) {
     const struct options *options = run->options;
     tn_error err = TN_ERROR_INIT;
-    struct progress progress = {.started = now_seconds(), .terminal = isatty(STDERR_FILENO) != 0};
-    progress.shown = progress.started;
-    progress.show = !options->quiet && (progress.terminal || options->verbose);
+    struct progress progress;
+    progress_begin(&progress, !options->quiet && (options->verbose || isatty(STDERR_FILENO) == 1));
     const tn_quantize_progress steps = {on_step, &progress};
     int32_t code = tn_quantize_write(run->plan, options->out, options->force, &steps, &err);
-    if (progress.show && progress.terminal) { fputs("\r\033[K", stderr); }
-    run->seconds = now_seconds() - progress.started;
+    progress_end(&progress);
+    run->seconds = now_seconds() - progress.start;
     if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }

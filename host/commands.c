@@ -64,7 +64,8 @@ const struct command commands[] = {
      "the importance matrix that quantising reads. The text is cut into chunks; what is left over is dropped. With "
      "--in-file the sums of earlier runs are added, without -f files are just merged. Reports how much was seen and how "
      "unequal the columns are, and the next command to type.\n\n"
-     "Written every minute, and after ^C, so that little is lost; then the command that goes on is told.",
+     "Written every minute, and after ^C, so that little is lost; then the command that goes on is told. What it writes is "
+     "the same, to the bit, as if the run had never stopped.",
      cmd_imatrix},
     {CMD_PERPLEXITY, "perplexity", "", "how well a model predicts a text",
      "Cuts a text into chunks and scores the second half of each: perplexity with its standard error. With --save-logits "
@@ -74,7 +75,9 @@ const struct command commands[] = {
      cmd_perplexity},
     {CMD_SPLIT, "split", "", "cut a model file into shards",
      "Copies a model into shards of at most so many bytes or tensors, as they are. The first has the metadata; every "
-     "command that reads a model takes any of them. They appear, one after another, when all are whole and on disk.",
+     "command that reads a model takes any of them. They appear when all are whole and on disk, the first one last: an "
+     "old set of the same names loses its first shard before others are replaced, so that no shards of two sets are ever "
+     "read as one model.",
      cmd_split},
     {CMD_MERGE, "merge", "", "put the shards of a model together",
      "Copies a split model, named by any of its shards, into one file.", cmd_merge},

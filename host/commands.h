@@ -61,6 +61,19 @@ int interrupt_status(void); /* 130 after ^C */
 /* A file to remove if the program has to end at once; NULL: none. */
 void unfinished_file(const char *path);
 
+/* ---- progress.c: how far a long run is -------------------------------------------------------------- */
+
+/* A line on standard error, at most one a second; on a terminal it is written over. */
+struct progress {
+    double start, shown;
+    bool shows, terminal, first, open;
+};
+void progress_begin(struct progress *p, bool shows);
+/* The text, the seconds spent and those left. The first line and the last one are never left out. */
+void progress_show(struct progress *p, uint64_t done, uint64_t total, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void progress_end(struct progress *p); /* before anything else is printed */
+
 /* ---- report.c: JSON and text from one description ---------------------------------------------------- */
 
 /* Prints a JSON object as lines "label: value", keys in their order; arrays of objects become tables. */

@@ -84,7 +84,8 @@ static const struct row rows[] = {
     {CMD_IMATRIX, 0, "from-chunk", INTEGER, AT(from_chunk), 0, INT32_MAX, "N",
      "leave out the first N chunks: to go on where a run was interrupted"},
     {CMD_IMATRIX, 0, "in-file", LIST, AT(in_files), NO_LIMITS, "FILE",
-     "add what another run has gathered; may be repeated. Older files do not say how long their chunks were: -c does"},
+     "add what another run has gathered; may be repeated. Older files do not say how long their chunks were: -c does; a "
+     "warning tells what is assumed without it"},
     {CMD_IMATRIX, 0, "output-tensor", FLAG, AT(output_tensor), NO_LIMITS, NULL,
      "also for matrices behind the last layer (slower: all logits are computed)"},
     {CMD_IMATRIX, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",

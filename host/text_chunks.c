@@ -1,11 +1,7 @@
-/*
- * text_chunks.c - a text as chunks of ids, cut as the other engines' tools do, and the line that tells how far a run
- * over them is.
- */
+/* text_chunks.c - a text as chunks of ids, cut as the other engines' tools do. */
 #include "text_chunks.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 /* The whole text at once: where a chunk begins does not change how it is cut into tokens. */
 static int encode(const tn_text_codec *codec, const char *path, int32_t **ids, uint64_t *count) {
@@ -62,26 +58,4 @@ int read_chunks(const char *command, const tn_model *model, const struct options
 void free_chunks(struct text_chunks *chunks) {
     free(chunks->memory);
     *chunks = (struct text_chunks){0};
-}
-
-void progress_begin(struct progress *p, const struct options *options, uint32_t total) {
-    *p = (struct progress){.quiet = options->quiet,
-                           .total = total,
-                           .terminal = isatty(STDERR_FILENO) == 1,
-                           .start = now_seconds()};
-}
-
-void progress_show(struct progress *p, uint32_t done, const char *more) {
-    double now = now_seconds(), spent = now - p->start, left = spent / done * (p->total - done);
-    double pause = p->terminal ? 0.1 : 1; /* lines that nobody could read are left out */
-    if (p->quiet || (done > 1 && done < p->total && now - p->shown < pause)) { return; }
-    fprintf(stderr, "%schunk %u of %u%s, %.0f s, %.0f s left%s", p->terminal ? "\r" : "", done, p->total,
-            more, spent, left, p->terminal ? "   " : "\n");
-    p->shown = now;
-    p->open = p->terminal;
-}
-
-void progress_end(struct progress *p) {
-    if (p->open) { fputc('\n', stderr); }
-    p->open = false;
 }

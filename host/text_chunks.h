@@ -20,14 +20,4 @@ int read_chunks(const char *command, const tn_model *model, const struct options
                 struct text_chunks *out);
 void free_chunks(struct text_chunks *chunks);
 
-/* A line on standard error after a chunk, at most one a second; on a terminal it is written over. */
-struct progress {
-    double start, shown;
-    uint32_t total;
-    bool quiet, terminal, open;
-};
-void progress_begin(struct progress *p, const struct options *options, uint32_t total);
-void progress_show(struct progress *p, uint32_t done, const char *more);
-void progress_end(struct progress *p); /* before anything else is printed */
-
 #endif

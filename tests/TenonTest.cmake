@@ -22,10 +22,11 @@ function(tenon_add_test name)
                        SKIP_RETURN_CODE 77)
 endfunction()
 
-# tenon_add_fuzzer(NAME SOURCES ... CORPUS DIR [LIBRARIES ...]): LLVMFuzzerTestOneInput. Always: NAME replays the
-# corpus as a test. With TENON_FUZZ (clang) also NAME_fuzz, a libFuzzer program.
+# tenon_add_fuzzer(NAME SOURCES ... CORPUS DIR [DICTIONARY FILE] [LIBRARIES ...]): LLVMFuzzerTestOneInput. Always: NAME
+# replays the corpus as a test. With TENON_FUZZ (clang) also NAME_fuzz, a libFuzzer program, with what run_fuzzers.sh
+# is to tell it beside it.
 function(tenon_add_fuzzer name)
-  cmake_parse_arguments(F "" "CORPUS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(F "" "CORPUS;DICTIONARY" "SOURCES;LIBRARIES" ${ARGN})
   tenon_add_test(${name} PLAIN SOURCES ${F_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.c
                  LIBRARIES ${F_LIBRARIES} ARGS ${F_CORPUS})
   if(TENON_FUZZ)
@@ -35,5 +36,8 @@ function(tenon_add_fuzzer name)
     target_link_libraries(${name}_fuzz PRIVATE tenon_sdk ${F_LIBRARIES} m)
     set_target_properties(${name}_fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fuzz)
     file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/tests/fuzz/${name}_fuzz.corpus CONTENT ${F_CORPUS})
+    if(F_DICTIONARY)
+      file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/tests/fuzz/${name}_fuzz.dictionary CONTENT ${F_DICTIONARY})
+    endif()
   endif()
 endfunction()

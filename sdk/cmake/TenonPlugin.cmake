@@ -52,8 +52,10 @@ function(tenon_add_plugin id)
     target_link_options(${id} PRIVATE -Wl,-z,defs)
   endif()
   set(known)
+  set(written "\"\${folder}/${id}.ini\"") # by manifest.cmake when it installs
   if(OWN)
     set(known -DKNOWN=known.sha256)
+    string(APPEND written " \"\${folder}/known.sha256\"")
   endif()
   add_custom_command(TARGET ${id} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} -DMANIFEST=${P_MANIFEST} -DLIBRARY=$<TARGET_FILE:${id}> ${known}
@@ -65,7 +67,9 @@ function(tenon_add_plugin id)
       cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
       execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DMANIFEST=${P_MANIFEST}\" ${known}
         \"-DLIBRARY=\$ENV{DESTDIR}\${folder}/${id}.so\" -P \"${TENON_CMAKE_DIR}/manifest.cmake\"
-        COMMAND_ERROR_IS_FATAL ANY)")
+        COMMAND_ERROR_IS_FATAL ANY)
+      list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${written})
+      list(REMOVE_DUPLICATES CMAKE_INSTALL_MANIFEST_FILES)")
   endif()
   set_property(GLOBAL APPEND PROPERTY TENON_PLUGINS ${id})
 endfunction()

@@ -35,10 +35,22 @@ expect 0 test -L "$work/link.f32" -a -s "$work/real.f32"
 long=$(seq -s' ' 1 250)
 expect 1 bash -c "ulimit -f 10; exec '$tenon' logits -m '$models/llama.gguf' --ids '$long' -o '$work/limit.f32'"
 errs "limit.f32"
+# What is there and no file stays; a file that is replaced keeps its mode.
+mkfifo "$work/fifo.f32"; ln -s /dev/null "$work/null.npy"; mkdir "$work/folder.f32"
+for there in fifo.f32 null.npy folder.f32; do
+    expect 2 timeout 20 "$tenon" logits -m "$models/llama.gguf" --ids 1 -o "$work/$there"; errs "no regular file"
+done
+[ -p "$work/fifo.f32" ] && [ -c "$work/null.npy" ] || fail "what was no file is gone"
+: >"$work/closed.npy"; chmod 600 "$work/closed.npy"
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids 1 -o "$work/closed.npy"
+same "mode of a replaced file" "$(stat -c %a "$work/closed.npy")" 600
 ids=$(printf '7 %.0s' $(seq 6000))
 "$tenon" logits -m "$models/llama.gguf" --ids "$ids" --step 1 -c 6000 -t 1 -o "$work/term.f32" >"$work/out" 2>"$work/err" &
 child=$!; command="logits, then SIGTERM"
-for _ in $(seq 100); do ls "$work"/term.f32.part* >/dev/null 2>&1 && break; sleep 0.02; done
+for _ in $(seq 100); do # until the unfinished file is there, with a name or without one
+    ls -l "$work"/term.f32.part* /proc/$child/fd 2>/dev/null | grep -q "term.f32.part\|(deleted)" && break
+    sleep 0.02
+done
 kill -TERM $child; wait $child; status=$?; checks=$((checks + 1))
 [ "$status" = 143 ] || fail "status $status after SIGTERM, expected 143"
 python3 - "$models/llama.gguf" "$work/nan.gguf" <<'P'

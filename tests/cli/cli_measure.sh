@@ -184,6 +184,26 @@ for path in sys.argv[2:]:
             assert abs(x - y) <= 1e-5 * abs(y), (path, name, x, y)
 PYTHON
 expect 0 python3 "$work/same.py" "$work/whole.gguf" "$work/merged.gguf" "$work/a.gguf"
+expect 0 cmp "$work/whole.gguf" "$work/a.gguf" # gone on with: not a bit differs
+# A file of the older form does not tell the tokens of a chunk: what is assumed is said, unless -c says it.
+python3 - "$work/old.dat" <<'PYTHON'
+import struct, sys
+name, data = b"blk.0.attn_q.weight", b"text"
+open(sys.argv[1], "wb").write(struct.pack("<ii", 1, len(name)) + name + struct.pack("<ii", 4, 64) + struct.pack("<64f", *range(64))
+                              + struct.pack("<ii", 4, len(data)) + data)
+PYTHON
+expect 0 "$tenon" imatrix -q --in-file "$work/old.dat" -o "$work/old.gguf"
+errs "old.dat does not tell how many tokens"; errs "512 are assumed"; says "activations each:     2048"
+expect 0 "$tenon" imatrix -q --in-file "$work/old.dat" -o "$work/old.gguf" --force --json
+says '"chunk_size_assumed_of"'; says "old.dat"; errs "512 are assumed"
+expect 0 "$tenon" imatrix -q --in-file "$work/old.dat" -o "$work/old.gguf" --force -c 100 --json
+says_not "assumed"; quiet_err; says '"activations_each": 400'
+# The size of a newer file beside it is a guess as well; where a text is read too, so is the usual one.
+expect 0 "$tenon" imatrix -q --in-file "$work/whole.gguf" --in-file "$work/old.dat" -o "$work/old.gguf" --force
+errs "old.dat does not tell"; errs "32 are assumed"
+expect 0 "$tenon" imatrix -q --in-file "$work/whole.gguf" -o "$work/old.gguf" --force; quiet_err
+expect 0 "$tenon" imatrix -q -m "$model" -f "$text" --chunks 1 --in-file "$work/old.dat" -o "$work/old.gguf" --force
+errs "512 are assumed"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 1 --output-tensor -o "$work/o.gguf"
 says "matrices:             22"; says "activations each:     32"
 # Interrupted, and gone on with as it says.
@@ -197,6 +217,7 @@ rest=$(sed -n 's/.*to go on: tenon //p' "$work/err")
 expect 0 bash -c "'$tenon' $rest -q"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 -o "$work/all.gguf"
 expect 0 python3 "$work/same.py" "$work/all.gguf" "$work/long.gguf"
+expect 0 cmp "$work/all.gguf" "$work/long.gguf"
 # What it does not do.
 expect 2 "$tenon" imatrix -m "$model" -f "$text"; errs "-o FILE"
 expect 2 "$tenon" imatrix -m "$model" -o "$work/x"; errs "nothing to do"

@@ -13,6 +13,21 @@ expect 0 "$tenon" plugins explain IQ1_S; says "not supported"
 expect 2 "$tenon" plugins explain nobody; errs "nobody"
 expect 0 "$tenon" plugins check "$TENON_TEST_BUILD/lib/tenon/plugins/format.q4_1.so"; says "ok"; says_not "FAIL"
 expect 3 "$tenon" plugins check "$TENON_TEST_BUILD/lib/libtenon.so"; says "FAIL"
+# Whatever keeps a plugin from being tried is a row of the report: no tenon-probe beside the library, or one that is none.
+mkdir -p "$work/bare/bin" "$work/bare/lib/tenon/plugins"
+cp "$TENON_TEST_BUILD"/lib/tenon/plugins/{known.sha256,format.f16.*} "$work/bare/lib/tenon/plugins"
+cp "$tenon" "$work/bare/bin"; cp -P "$TENON_TEST_BUILD"/lib/libtenon.so* "$work/bare/lib"
+q4=$TENON_TEST_BUILD/lib/tenon/plugins/format.q4_1.so
+expect 1 env LD_LIBRARY_PATH="$work/bare/lib" "$work/bare/bin/tenon" plugins check "$q4"
+says "ok   elf"; says "FAIL trial"; says "tenon-probe"; errs "cannot be tried"
+expect 1 env LD_LIBRARY_PATH="$work/bare/lib" "$work/bare/bin/tenon" plugins check "$q4" --json
+python3 - "$work/out" <<'PYTHON' || fail "no check of the report failed"
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert not report["accepted"] and [row["check"] for row in report["checks"] if not row["passed"]] == ["trial"], report
+PYTHON
+printf 'no program' >"$work/bare/lib/tenon/tenon-probe"; chmod +x "$work/bare/lib/tenon/tenon-probe"
+expect 1 env LD_LIBRARY_PATH="$work/bare/lib" "$work/bare/bin/tenon" plugins check "$q4"; says "FAIL trial"
 expect 2 "$tenon" plugins; errs "list"
 expect 2 "$tenon" plugins list more; errs "nothing more"
 expect 2 "$tenon" plugins check; errs "file"

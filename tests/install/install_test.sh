@@ -15,6 +15,11 @@ prefix=$work/prefix
 plugins=$prefix/$libdir/tenon/plugins
 tenon=$prefix/bin/tenon
 
+# What is installed is listed, for whoever wants to remove it.
+(cd "$prefix" && find . -type f -o -type l) | sed "s|^\.|$prefix|" | LC_ALL=C sort >"$work/there"
+LC_ALL=C sort "$build/install_manifest.txt" >"$work/listed"
+diff "$work/there" "$work/listed" || fail "install_manifest.txt does not list what is installed (<: only there, >: only listed)"
+
 # Stripped: other bytes than in the build folder, and manifest and list tell the hashes of these.
 for library in "$plugins"/*.so; do
     name=$(basename "$library" .so)

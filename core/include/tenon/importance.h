@@ -20,7 +20,8 @@ int32_t tn_importance_create(uint32_t chunk_size, tn_importance **out, tn_error 
 /** After the session that shows it anything. NULL is fine. */
 void tn_importance_free(tn_importance *importance);
 
-/** Adds what another run has gathered: a file of either form. TN_E_INPUT: it has a matrix of another shape. */
+/** Adds what another run has gathered: a file of either form. Going on with the file of one run, chunk after chunk,
+ * ends in the same bits as a run that never stopped. TN_E_INPUT: it has a matrix of another shape. */
 int32_t tn_importance_merge(tn_importance *importance, const char *path, tn_error *err);
 /** Adds the name of a text, unless it is there. */
 int32_t tn_importance_dataset(tn_importance *importance, const char *name, tn_error *err);
@@ -53,6 +54,9 @@ typedef struct tn_importance_row {
         spread; /**< importance of the most important column over that of all in the mean: 1 to `columns`; of
                       experts the largest; 0: nothing is known */
 } tn_importance_row;
+/** Files merged that do not tell how many tokens a chunk has, as the older form never does. There the chunk size of
+ * the importance was taken, which weighs an older file against the others. */
+uint32_t tn_importance_unsized(const tn_importance *importance);
 uint64_t tn_importance_count(const tn_importance *importance);
 void tn_importance_at(const tn_importance *importance, uint64_t i, tn_importance_row *out);
 uint32_t tn_importance_chunks(const tn_importance *importance);     /**< in all, those merged included */

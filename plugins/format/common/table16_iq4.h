@@ -12,6 +12,8 @@
 #include "table16_values.h"
 
 enum { TN_IQ4_STEPS = 512, TN_IQ4_GROUP = 32 }; /* halves from -128 to 128; columns of a scale */
+#define TN_IQ4_LEAST                                                                                         \
+    0x1p-24f /* the smallest binary16 scale: about it only whole multiples are left to choose from */
 
 /** For y in (step - 256) / 2 .. + 1/2: the nearest number, and its code. */
 typedef struct tn_iq4_lookup {

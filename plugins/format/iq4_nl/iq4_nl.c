@@ -7,23 +7,36 @@ static void decode(void *self, const void *blocks, uint64_t count, float *out) {
     tn_decode_blocks(blocks, count, out, IQ4_NL_SHAPE, iq4_nl_open);
 }
 
+/* Scales of up to so many times the smallest are all tried: the searched one says little where it has to be rounded so
+ * coarsely. */
+enum { SMALL = 16 };
+
+typedef struct trial {
+    float scale, error;
+} trial;
+
+static void try_scale(const tn_iq4_lookup *lookup, const tn_iq4_group *group, float scale, trial *best) {
+    float error = tn_iq4_error(lookup, group, scale * group->inverse);
+    if (error < best->error && isfinite(scale)) { *best = (trial){scale, error}; }
+}
+
 /* The best of the binary16 scales about the searched one; 0: they are beyond binary16. */
 static int encode_block(const tn_iq4_lookup *lookup, const float *x, const float *importance,
                         uint8_t *block) {
     tn_iq4_group group;
-    float d[3], best = INFINITY, scale = 0;
+    trial best = {.error = INFINITY};
+    float d[3];
     tn_iq4_group_begin(x, importance, &group);
     tn_half_neighbours(tn_iq4_search(lookup, &group).scale * group.largest, d);
-    for (uint32_t i = 0; i < 3; i++) {
-        float error = tn_iq4_error(lookup, &group, d[i] * group.inverse);
-        if (error < best && isfinite(d[i])) {
-            best = error;
-            scale = d[i];
+    for (uint32_t i = 0; i < 3; i++) { try_scale(lookup, &group, d[i], &best); }
+    if (group.largest != 0 && fabsf(d[0]) < SMALL * TN_IQ4_LEAST) {
+        for (int32_t k = -SMALL; k <= SMALL; k++) {
+            try_scale(lookup, &group, (float)k * TN_IQ4_LEAST, &best);
         }
     }
-    tn_store_half(block, scale);
-    tn_iq4_pack(lookup, x, scale, block + 2);
-    return best < INFINITY;
+    tn_store_half(block, best.scale);
+    tn_iq4_pack(lookup, x, best.scale, block + 2);
+    return best.error < INFINITY;
 }
 
 static int32_t encode(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,

@@ -90,15 +90,15 @@ static void choose_scales(const search *s, float *kept) {
     }
 }
 
-/* The sub-scales that are best with d, each one of the three about the wanted; keeps the better trial. */
-static void try_scale(const search *s, float d, trial *best) {
+/* The sub-scales that are best with d, each one of those within `reach` of the wanted; keeps the better trial. */
+static void try_scale(const search *s, float d, int32_t reach, trial *best) {
     trial t = {.d = d, .error = isfinite(d) ? 0 : INFINITY};
     float inverse = tn_inverse(d);
     for (uint32_t g = 0; g < GROUPS; g++) {
         const tn_iq4_group *group = &s->group[g];
         int32_t middle = (int32_t)nearest_sub(s->wanted[g], inverse);
         float least = INFINITY;
-        for (int32_t sub = middle - 1; sub <= middle + 1; sub++) {
+        for (int32_t sub = middle - reach; sub <= middle + reach; sub++) {
             if (sub < SUB_LOW || sub > SUB_HIGH) { continue; }
             float error = tn_iq4_error(s->lookup, group, d * (float)sub * group->inverse);
             if (error < least) {
@@ -143,7 +143,7 @@ static void pack(const search *s, const float *x, const trial *t, uint8_t *block
 
 /*
  * Each group's own best scale first, then the block scales that suit these best, each with its best sub-
- * scales; then in turn the scale of least squares and its sub-scales, as long as that helps. 0: all are
+ * scales (of the smallest block scale all of them); then in turn the scale of least squares and its sub-scales, as long as that helps. 0: all are
  * beyond binary16.
  */
 static int encode_block(const tn_iq4_lookup *lookup, const float *x, const float *importance,
@@ -156,11 +156,14 @@ static int encode_block(const tn_iq4_lookup *lookup, const float *x, const float
     for (uint32_t k = 0; k < KEPT; k++) {
         float d[3];
         tn_half_neighbours(kept[k], d);
-        for (uint32_t i = 0; i < (fabsf(d[0]) < 0x1p-14f ? 3 : 1); i++) { try_scale(&s, d[i], &best); }
+        for (uint32_t i = 0; i < (fabsf(d[0]) < 0x1p-14f ? 3 : 1); i++) { try_scale(&s, d[i], 1, &best); }
+    }
+    if (s.largest != 0 && fabsf(kept[0]) < 2 * TN_IQ4_LEAST) { /* all products that there are */
+        try_scale(&s, TN_IQ4_LEAST, SUB_HIGH - SUB_LOW, &best);
     }
     for (uint32_t i = 0; i < REFITS && best.error < INFINITY; i++) {
         before = best.error;
-        try_scale(&s, tn_float_of_half(tn_half_of_float(refit(&s, &best))), &best);
+        try_scale(&s, tn_float_of_half(tn_half_of_float(refit(&s, &best))), 1, &best);
         if (best.error == before) { break; }
     }
     pack(&s, x, &best, block);

@@ -244,6 +244,49 @@ Test(importance, unseen_experts) {
     unlink(path);
 }
 
+/* ---- runs that go on ------------------------------------------------------------------------------------ */
+
+/* Going on with a file, wherever a run stopped, ends in the same bits as one long run. */
+static void resume(const char *model) {
+    enum { CHUNKS = 5 };
+    struct watched once;
+    tn_imatrix long_run, resumed;
+    tn_error err = TN_ERROR_INIT;
+    const char *path = rig_file("part.gguf");
+    rig_watch(&once, rig_load(model, "reference"), 0, 0);
+    for (int i = 0; i < CHUNKS; i++) {
+        struct watched next;
+        rig_ids(once.model, 3 + i, once.ids, TOKENS);
+        rig_run_chunk(&once, TN_WANT_NONE);
+        rig_end_chunk(&once);
+        rig_watch(&next, rig_load(model, "reference"), 0, 0);
+        memcpy(next.ids, once.ids, sizeof next.ids);
+        if (i) { cr_assert_eq(tn_importance_merge(next.importance, path, &err), TN_OK, "%s", err.text); }
+        rig_run_chunk(&next, TN_WANT_NONE);
+        rig_end_chunk(&next);
+        cr_assert_eq(tn_importance_write(next.importance, path, &err), TN_OK, "%s", err.text);
+        rig_unwatch(&next);
+    }
+    rig_read_back(once.importance, &long_run);
+    cr_assert_eq(tn_imatrix_read(path, &resumed, &err), TN_OK, "%s", err.text);
+    cr_expect_eq(resumed.chunk_count, CHUNKS);
+    for (uint64_t i = 0; i < long_run.names.count; i++) {
+        const tn_imatrix_entry *entry = &long_run.entries[i], *other = &resumed.entries[i];
+        rig_expect_near(long_run.names.at[i], other->sums, entry->sums, entry->columns * entry->experts, 0);
+        rig_expect_near(long_run.names.at[i], other->counts, entry->counts, entry->experts, 0);
+    }
+    tn_imatrix_free(&long_run), tn_imatrix_free(&resumed);
+    rig_unwatch(&once);
+    unlink(path);
+}
+
+Test(importance, resumed_is_as_if_never_stopped) {
+    const char *routed = routed_model();
+    resume(rig_data("models/llama.gguf"));
+    resume(routed);
+    unlink(routed);
+}
+
 /* ---- chunks that do not count ---------------------------------------------------------------------------- */
 
 Test(importance, a_forgotten_chunk_leaves_nothing) {

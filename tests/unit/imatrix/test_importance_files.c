@@ -118,36 +118,24 @@ Test(importance_files, a_model_of_another_shape_is_refused) {
     unlink(a);
 }
 
-/* Going on with a file is the same as one long run. */
-Test(importance_files, resumed_is_as_if_never_stopped) {
-    struct watched once, first, second;
-    tn_imatrix long_run, resumed;
+/* A file that does not tell its chunks' tokens is counted, whatever was assumed for it. */
+Test(importance_files, files_without_a_chunk_size_are_counted) {
+    tn_importance *all;
     tn_error err = TN_ERROR_INIT;
-    const char *path = rig_file("half.gguf");
-    rig_watch(&once, rig_fixture("llama", "reference"), 0, 0);
-    for (int i = 0; i < 2; i++) {
-        rig_run_chunk(&once, TN_WANT_NONE);
-        rig_end_chunk(&once);
+    const char *newer = rig_file("n.gguf"), *older = rig_file("o.dat");
+    make_file(newer, "blk.0.x.weight", 2, 1, 1, 1, 10);
+    make_older(older, "blk.0.x.weight", 4, 2, 2.0f, 4);
+    for (uint32_t size = 0; size < 8; size += 7) {
+        cr_assert_eq(tn_importance_create(size, &all, &err), TN_OK);
+        cr_assert_eq(merge(all, newer, &err), TN_OK, "%s", err.text);
+        cr_expect_eq(tn_importance_unsized(all), 0);
+        cr_assert_eq(merge(all, older, &err), TN_OK, "%s", err.text);
+        cr_assert_eq(merge(all, older, &err), TN_OK, "%s", err.text);
+        cr_expect_eq(tn_importance_unsized(all), 2);
+        cr_expect_eq(tn_importance_chunk_size(all), size ? size : 10);
+        tn_importance_free(all);
     }
-    rig_read_back(once.importance, &long_run);
-    rig_watch(&first, rig_fixture("llama", "reference"), 0, 0);
-    rig_run_chunk(&first, TN_WANT_NONE);
-    rig_end_chunk(&first);
-    cr_assert_eq(tn_importance_write(first.importance, path, &err), TN_OK);
-    rig_watch(&second, rig_fixture("llama", "reference"), 0, 0);
-    cr_assert_eq(merge(second.importance, path, &err), TN_OK, "%s", err.text);
-    rig_run_chunk(&second, TN_WANT_NONE);
-    rig_end_chunk(&second);
-    rig_read_back(second.importance, &resumed);
-    cr_expect_eq(resumed.chunk_count, 2);
-    for (uint64_t i = 0; i < long_run.names.count; i++) {
-        const tn_imatrix_entry *entry = &long_run.entries[i];
-        rig_expect_near(long_run.names.at[i], resumed.entries[i].sums, entry->sums, entry->columns, 1e-6);
-        cr_expect_eq(resumed.entries[i].counts[0], 2 * TOKENS);
-    }
-    tn_imatrix_free(&long_run), tn_imatrix_free(&resumed);
-    rig_unwatch(&once), rig_unwatch(&first), rig_unwatch(&second);
-    unlink(path);
+    unlink(newer), unlink(older);
 }
 
 Test(importance_files, what_cannot_be_written_leaves_nothing) {

@@ -48,15 +48,13 @@ static void expect_files(char *folder, const char *first, const char *second) {
 }
 
 static int finish(void) {
-    tn_part part;
-    if (tn_part_create(&part, "/x", NULL) != TN_OK || !part.name || access(part.name, F_OK) != 0) {
+    tn_part *part;
+    if (tn_part_create("/x", &part, NULL) != TN_OK || !part->name || access(part->name, F_OK) != 0) {
         return WRONG;
     }
-    if (strncmp(part.name, "/x.part-", 8) != 0 || access("/x", F_OK) == 0) { return WRONG; }
-    if (tn_part_write(&part, "new", 3, NULL) != TN_OK || tn_part_finish(&part, NULL) != TN_OK) {
-        return WRONG;
-    }
-    return access("/x", F_OK) == 0 && !part.path && !part.name ? DONE : WRONG;
+    if (strncmp(part->name, "/x.part-", 8) != 0 || access("/x", F_OK) == 0) { return WRONG; }
+    if (tn_part_write(part, "new", 3, NULL) != TN_OK || tn_part_finish(part, NULL) != TN_OK) { return WRONG; }
+    return access("/x", F_OK) == 0 ? DONE : WRONG;
 }
 
 Test(quant_part, a_named_file_is_renamed) {
@@ -64,10 +62,11 @@ Test(quant_part, a_named_file_is_renamed) {
 }
 
 static int abandon(void) {
-    tn_part part;
-    if (tn_part_create(&part, "/x", NULL) != TN_OK || !part.name) { return WRONG; }
-    tn_part_abandon(&part);
-    tn_part_abandon(&part);
+    tn_part *part;
+    if (tn_part_create("/x", &part, NULL) != TN_OK || !part->name) { return WRONG; }
+    if (tn_part_unfinished(part) != part->name) { return WRONG; }
+    tn_part_abandon(part);
+    tn_part_abandon(NULL);
     return DONE;
 }
 
@@ -77,14 +76,12 @@ Test(quant_part, an_abandoned_one_is_removed) {
 
 static int full_disk(void) {
     const struct rlimit limit = {2, 2};
-    tn_part part;
+    tn_part *part;
     tn_error err = TN_ERROR_INIT;
     signal(SIGXFSZ, SIG_IGN);
-    if (tn_part_create(&part, "/x", NULL) != TN_OK || setrlimit(RLIMIT_FSIZE, &limit) != 0) { return WRONG; }
-    if (tn_part_write(&part, "new", 3, NULL) != TN_OK || tn_part_seal(&part, &err) != TN_E_IO) {
-        return WRONG;
-    }
-    return tn_part_finish(&part, &err) == TN_E_IO && strstr(err.text, strerror(EFBIG)) ? DONE : WRONG;
+    if (tn_part_create("/x", &part, NULL) != TN_OK || setrlimit(RLIMIT_FSIZE, &limit) != 0) { return WRONG; }
+    if (tn_part_write(part, "new", 3, NULL) != TN_OK || tn_part_seal(part, &err) != TN_E_IO) { return WRONG; }
+    return tn_part_finish(part, &err) == TN_E_IO && strstr(err.text, strerror(EFBIG)) ? DONE : WRONG;
 }
 
 Test(quant_part, one_that_cannot_be_written_is_removed) {
@@ -92,8 +89,8 @@ Test(quant_part, one_that_cannot_be_written_is_removed) {
 }
 
 static int killed(void) {
-    tn_part part;
-    if (tn_part_create(&part, "/x", NULL) != TN_OK) { return WRONG; }
+    tn_part *part;
+    if (tn_part_create("/x", &part, NULL) != TN_OK) { return WRONG; }
     raise(SIGKILL);
     return WRONG;
 }
@@ -107,16 +104,16 @@ Test(quant_part, a_nameless_file_takes_its_place) {
     char *folder = tn_test_folder(), *path = tn_test_path(folder, "x");
     tn_error err = TN_ERROR_INIT;
     for (int old = 0; old < 2; old++) {
-        tn_part part;
-        cr_assert(eq(i32, tn_part_create(&part, path, &err), TN_OK), "%s", err.text);
-        if (part.name) {
-            tn_part_abandon(&part);
+        tn_part *part;
+        cr_assert(eq(i32, tn_part_create(path, &part, &err), TN_OK), "%s", err.text);
+        if (part->name) {
+            tn_part_abandon(part);
             cr_skip_test("the temporary folder's file system knows no nameless files");
         }
-        cr_assert(eq(i32, tn_part_write(&part, old ? "two" : "one", 3, &err), TN_OK));
-        cr_assert(eq(i32, tn_part_seal(&part, &err), TN_OK));
-        cr_assert(eq(i32, tn_part_seal(&part, &err), TN_OK));
-        cr_assert(eq(i32, tn_part_finish(&part, &err), TN_OK), "%s", err.text);
+        cr_assert(eq(i32, tn_part_write(part, old ? "two" : "one", 3, &err), TN_OK));
+        cr_assert(eq(i32, tn_part_seal(part, &err), TN_OK));
+        cr_assert(eq(i32, tn_part_seal(part, &err), TN_OK));
+        cr_assert(eq(i32, tn_part_finish(part, &err), TN_OK), "%s", err.text);
         char *text = (char *)tn_test_read(path, NULL);
         cr_expect(eq(str, text, old ? "two" : "one"));
         free(text);

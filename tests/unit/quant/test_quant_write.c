@@ -224,11 +224,46 @@ Test(quant_write, scales_of_a_format_are_multiplied_into_its_tensors) {
         free(after);
     }
     tn_gguf_close(file);
-    options.type = "NVFP4"; /* where the tensor stays as it is, so does its scale */
+    options.type = "NVFP4"; /* a tensor like others would become a scale */
+    rig_refused(
+        source, &options, TN_E_INPUT,
+        "with tensor blk.0.attn_k.weight in NVFP4, tensor blk.0.attn_k.scale would be taken for a scale");
+    options.rules = &(tn_type_rule){"attn_k", "F32"};
+    options.rule_count = 1; /* where the tensor stays as it is, so does its scale */
     rig_quantize(from, &options, rig_path("c.gguf"));
     file = rig_open(rig_path("c.gguf"));
     cr_expect(eq(u64, tn_gguf_tensor_count(file), 7));
     tn_gguf_close(file);
+    tn_gguf_close(source);
+}
+
+/* The rule of names is that of the loader: a companion of any X, with ".weight" or without. */
+Test(quant_write, companions_are_named_as_the_loader_names_them) {
+    if (!rig_writes("NVFP4")) { cr_skip_test("this build does not write NVFP4"); }
+    static const rig_tensor bare[] = {{"some_weight", NVFP4, 2, {64, 2}},
+                                      {"some_weight.scale", F32, 1, {1}},
+                                      {"a.weight", F32, 2, {64, 2}}};
+    static const rig_tensor plain[] = {{"some_weight", F32, 2, {64, 2}},
+                                       {"some_weight.input_scale", F32, 1, {1}},
+                                       {"a.weight", F32, 2, {64, 2}}};
+    const rig_model models[] = {{.tensors = bare, .count = 3}, {.tensors = plain, .count = 3}};
+    const tn_type_rule all[] = {{"some_weight", "F32"}, {"some_weight", "NVFP4"}};
+    tn_quantize_options options = {
+        .type = "F32", .allow_requantize = 1, .rules = all, .rule_count = 1, .pure = 1};
+    rig_quantize(rig_write("a.gguf", &models[0]), &options, rig_path("b.gguf"));
+    tn_gguf *source = rig_open(rig_path("a.gguf")), *file = rig_open(rig_path("b.gguf"));
+    float *before = rig_numbers(source, "some_weight"), *after = rig_numbers(file, "some_weight");
+    cr_expect(eq(u64, tn_gguf_tensor_count(file), 2));
+    for (uint64_t i = 0; i < 128; i++) { cr_assert(eq(flt, after[i], before[i] * rig_value(1, 0))); }
+    free(before);
+    free(after);
+    tn_gguf_close(file);
+    tn_gguf_close(source);
+    options.rules = &all[1];
+    source = rig_open(rig_write("c.gguf", &models[1]));
+    rig_refused(
+        source, &options, TN_E_INPUT,
+        "with tensor some_weight in NVFP4, tensor some_weight.input_scale would be taken for a scale of it");
     tn_gguf_close(source);
 }
 

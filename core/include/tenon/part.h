@@ -1,0 +1,29 @@
+/*
+ * tenon/part.h - a file that grows in its target's folder and takes the target's place in one step, once it is whole
+ * and on disk.
+ *
+ * Part of libtenon's public interface. Where the file system can do it (O_TMPFILE) the file has no name before that,
+ * so that whatever ends the process leaves nothing behind; else it has one of its own, PATH.part-XXXXXX. A file that
+ * is there already is reached through its links, which stay, and leaves its mode to the new one.
+ */
+#ifndef TENON_PART_H
+#define TENON_PART_H
+
+#include "tenon/errors.h"
+
+TN_BEGIN_C
+
+typedef struct tn_part tn_part;
+
+/** TN_E_INPUT: what is at `path` is no regular file; TN_E_IO, TN_E_MEMORY. Nothing is left behind. */
+int32_t tn_part_create(const char *path, tn_part **out, tn_error *err);
+int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err);
+/** Writes what is left to disk and puts the file in its place. Whatever happens, the part is freed. */
+int32_t tn_part_finish(tn_part *part, tn_error *err);
+/** Removes it; frees the part. NULL is fine. */
+void tn_part_abandon(tn_part *part);
+/** The name of the unfinished file, which a program that ends at once has to remove; NULL: it has none. */
+const char *tn_part_unfinished(const tn_part *part);
+
+TN_END_C
+#endif
