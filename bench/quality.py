@@ -13,7 +13,7 @@ joined by straight lines in the logarithm of the divergence. Results are kept in
 import argparse, json, math, os, subprocess, sys, tempfile, time
 
 TYPES = ("Q8_0,Q6_K,Q5_K_M,Q5_K_S,Q5_1,Q5_0,Q4_K_M,Q4_K_S,Q4_1,Q4_0,IQ4_NL,IQ4_XS,Q3_K_L,Q3_K_M,Q3_K_S,IQ3_M,IQ3_S,IQ3_XXS,"
-         "Q2_K,Q2_K_S,IQ2_M,IQ2_S,IQ2_XS,IQ2_XXS,MXFP4,NVFP4")
+         "Q2_K,Q2_K_S,IQ2_M,IQ2_S,IQ2_XS,IQ2_XXS,MXFP4,NVFP4,Q2_0,TQ2_0,TQ1_0,Q1_0")
 # Types that no mix of that name exists for: every matrix of a layer is given the type, the rest as in the mix named.
 FORCED = {"MXFP4": ("MXFP4_MOE", "blk=MXFP4"), "NVFP4": ("MXFP4_MOE", "blk=NVFP4")}
 

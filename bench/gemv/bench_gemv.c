@@ -1,6 +1,6 @@
 /*
  * bench_gemv.c - how fast the gemv kernels of all formats stream: GB/s of blocks against a plain read of the same
- * memory (default 256 MiB), by one thread and by all; from cache; and what more activation rows cost.
+ * memory (default 256 MiB), by one thread and by all (there in turn); from cache; and what more activation rows cost.
  *
  *     TENON_TEST_BUILD=BUILD BUILD/bench/bench_gemv [MiB [COLUMNS [NAME]]]
  */
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { ACTS = 8, GROUP = 64, ROUNDS = 6, MAX_THREADS = 256 };
+enum { ACTS = 8, GROUP = 64, ROUNDS = 9, MAX_THREADS = 256 };
 
 /* Time of this thread alone: what other processes take does not count. */
 static double now(void) {
@@ -35,33 +35,34 @@ static void read_plainly(const uint8_t *memory, size_t bytes) {
     __asm__ volatile("" ::"r"(sums) : "memory");
 }
 
-/* ---- all threads at once: a slice each, by the clock on the wall */
+/* ---- all threads at once: a slice each, by the clock on the wall, a plain read of it and the kernel in turn */
 
 typedef struct slice {
     pthread_barrier_t *gate;
-    const uint8_t *memory;
-    size_t bytes;
-    const tn_format_kernel *kernel; /* NULL: a plain read */
+    const tn_format_kernel *kernel;
     tn_gemv call;
-    double best; /* seconds of the quickest round, from when all begin until all are done */
+    size_t bytes;
+    double read[ROUNDS], gemv[ROUNDS]; /* seconds of each round, from when all begin until all are done */
 } slice;
+
+static double wall(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static void *run_slice(void *arg) {
     slice *s = arg;
-    struct timespec from, to;
-    s->best = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
         pthread_barrier_wait(s->gate);
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        if (s->kernel) {
-            s->kernel->gemv(&s->call);
-        } else {
-            read_plainly(s->memory, s->bytes);
-        }
+        double start = wall();
+        read_plainly(s->call.blocks, s->bytes);
         pthread_barrier_wait(s->gate);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        double took = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-        if (took < s->best) { s->best = took; }
+        double middle = wall();
+        s->kernel->gemv(&s->call);
+        pthread_barrier_wait(s->gate);
+        s->read[round] = middle - start;
+        s->gemv[round] = wall() - middle;
     }
     return NULL;
 }
@@ -72,34 +73,40 @@ static uint32_t thread_count(void) {
     return (uint32_t)(count < MAX_THREADS ? count : MAX_THREADS);
 }
 
-/* GB/s of all threads together: each takes its part of the rows (of the bytes, in a plain read). */
-static double rate_of_all(const tn_format_kernel *kernel, const tn_gemv *call, const uint8_t *memory,
-                          size_t bytes) {
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Prints GB/s of the quickest round and the share of the plain read: best by best, and the median of the rounds. */
+static void print_all(const tn_format_kernel *kernel, const tn_gemv *call) {
     uint32_t count = thread_count();
-    uint64_t rows = kernel ? call->rows / count / GROUP * GROUP : 0;
-    size_t part = kernel ? rows * call->row_stride : bytes / count / 64 * 64;
+    uint64_t rows = call->rows / count / GROUP * GROUP;
     pthread_barrier_t gate;
     pthread_t threads[MAX_THREADS];
     slice slices[MAX_THREADS];
-    double best = 0;
     pthread_barrier_init(&gate, NULL, count);
     for (uint32_t i = 0; i < count; i++) {
-        slices[i] = (slice){&gate, memory + i * part, part, kernel, {0}, 0};
-        if (kernel) {
-            slices[i].call = *call;
-            slices[i].call.blocks = memory + i * part;
-            slices[i].call.rows = rows;
-            slices[i].call.out = call->out + i * rows;
-        }
+        slices[i] = (slice){.gate = &gate, .kernel = kernel, .call = *call, .bytes = rows * call->row_stride};
+        slices[i].call.blocks = (const uint8_t *)call->blocks + i * slices[i].bytes;
+        slices[i].call.rows = rows;
+        slices[i].call.out = call->out + i * rows;
         if (i && pthread_create(&threads[i], NULL, run_slice, &slices[i]) != 0) { abort(); }
     }
     run_slice(&slices[0]);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i) { pthread_join(threads[i], NULL); }
-        if (slices[i].best > best) { best = slices[i].best; }
-    }
+    for (uint32_t i = 1; i < count; i++) { pthread_join(threads[i], NULL); }
     pthread_barrier_destroy(&gate);
-    return (double)(count * part) / best / 1e9;
+    double read = 1e9, gemv = 1e9, shares[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        slice *s = &slices[0];
+        read = s->read[round] < read ? s->read[round] : read;
+        gemv = s->gemv[round] < gemv ? s->gemv[round] : gemv;
+        shares[round] = s->read[round] / s->gemv[round];
+    }
+    qsort(shares, ROUNDS, sizeof *shares, ascending);
+    printf(", all threads %6.2f of %6.2f: %3.0f %%, median %3.0f %%",
+           (double)(count * slices[0].bytes) / gemv / 1e9, (double)(count * slices[0].bytes) / read / 1e9,
+           100 * read / gemv, 100 * shares[ROUNDS / 2]);
 }
 
 /* ---- one thread */
@@ -163,8 +170,8 @@ static void bench_kernel(const tn_format *format, const tn_format_kernel *kernel
                     .act = &act,
                     .out = out,
                     .out_stride = rows};
-    printf("%-28s memory %6.2f, all threads %6.2f", kernel->name, gemv_rate(kernel, &call, 1),
-           rate_of_all(kernel, &call, memory, bytes));
+    printf("%-28s memory %6.2f", kernel->name, gemv_rate(kernel, &call, 1));
+    print_all(kernel, &call);
     call.rows = GROUP;
     double one = gemv_rate(kernel, &call, kernel->isa ? 200 : 10);
     printf("  cache %6.2f  time of 2, 4, 8 rows:", one);
@@ -200,9 +207,8 @@ int main(int argc, char **argv) {
         for (uint64_t at = first; at < bytes; at += first) {
             memcpy(memory + at, memory, at + first < bytes ? first : bytes - at);
         }
-        printf("%s, %llu columns, GB/s of blocks; plain read: memory %.2f, all threads %.2f, cache %.2f\n",
-               format->name, (unsigned long long)cols, read_rate(memory, bytes),
-               rate_of_all(NULL, NULL, memory, bytes), read_rate(memory, 64 << 10));
+        printf("%s, %llu columns, GB/s of blocks; plain read, one thread: memory %.2f, cache %.2f\n",
+               format->name, (unsigned long long)cols, read_rate(memory, bytes), read_rate(memory, 64 << 10));
         for (uint32_t k = 0; k < format->kernel_count; k++) {
             const tn_format_kernel *kernel = format->kernels[k];
             if (kernel->kind == TN_KERNEL_GEMV && (machine_isa() & kernel->isa) == kernel->isa) {

@@ -55,17 +55,14 @@ static inline float tn_largest(const float *x, uint32_t count) {
     return largest;
 }
 
-/** The largest magnitude of `count` numbers, a multiple of 8: in lanes, so that it is compiled to vectors. */
+/** The largest magnitude of `count` finite numbers: as integers, so that it is compiled to vectors. */
 static inline float tn_size(const float *x, uint32_t count) {
-    float lanes[8] = {0}, size = 0;
-    for (uint32_t i = 0; i < count; i += 8) {
-        for (uint32_t k = 0; k < 8; k++) {
-            float number = fabsf(x[i + k]);
-            lanes[k] = number > lanes[k] ? number : lanes[k];
-        }
+    int32_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t size = (int32_t)(tn_bits_of_float(x[i]) & 0x7fffffff);
+        most = size > most ? size : most;
     }
-    for (uint32_t k = 0; k < 8; k++) { size = lanes[k] > size ? lanes[k] : size; }
-    return size;
+    return tn_float_of_bits((uint32_t)most);
 }
 
 /** What `check` answers, if the first bad block of `count` is `first`. */

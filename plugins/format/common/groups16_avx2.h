@@ -1,18 +1,22 @@
 /*
  * groups16_avx2.h - gemv and unpack with AVX2 for blocks of 256 columns with a scale for each 16, an integer
- * times a scale of the whole block, where a row's codes are opened 32 columns at a time.
+ * times a scale of the whole block.
  *
- * A vector holds 32 columns of one row, so each half of it is a group: eight rows fold to one vector of eight
- * rows for each of the two groups.
+ * A vector of codes holds eight columns of four rows, so that the sums of 16 columns of eight rows come of few
+ * additions of neighbours. Sums of half a block are made first, then the float steps in the order of the
+ * columns: a step has to wait for the one before.
  */
 #ifndef TENON_GROUPS16_AVX2_H
 #define TENON_GROUPS16_AVX2_H
 
 #include "simd_avx2.h"
 
-/** Columns 32 * eighth .. + 31 of a block, as codes plus the format's bias: 0 .. 127, so that the products of
- * a pair fit 16 bits. */
+/** Columns 32 * eighth .. + 31 of a block, as codes plus the format's bias: 0 .. 63. */
 typedef __m256i tn_open_eighth(const uint8_t *block, uint32_t eighth);
+/** Columns 128 n + 32 c + 16 h .. + 15 of eight rows, laid out as by tn_load_eights. It is called for c = 0, 2,
+ * 1, 3, and may leave in `held` what it needs again. */
+typedef void tn_open_sixteen8(const tn_row_group *rows, uint32_t n, uint32_t h, uint32_t c, __m256i *held,
+                              __m256i *w);
 /** A block column of eight rows: the sub-scales of groups 4 k .. 4 k + 3 as the signed bytes of subs[k],
  * row r in lane r, and the scales by which they are multiplied (exactly). */
 typedef void tn_open_subs8(const tn_row_group *rows, __m256i *subs, __m256 *d);
@@ -31,57 +35,118 @@ TN_INLINE void tn_transpose8(const tn_row_group *rows, uint64_t offset, __m256i 
     words[3] = _mm256_unpackhi_epi64(b, d);
 }
 
-/** Byte k of each lane, with its sign, as a float. */
-TN_INLINE __m256 tn_float_of_byte8(__m256i words, uint32_t k) {
-    __m256i top = k == 3 ? words : _mm256_slli_epi32(words, (int)(24 - 8 * k));
-    return _mm256_cvtepi32_ps(_mm256_srai_epi32(top, 24));
+/** The 16 bytes at `offset` of eight rows. Of rows 0, 1 and, in the upper half, 4, 5 the first eight bytes are
+ * in x[0], the others in x[1]; of rows 2, 3, 6, 7 in x[2] and x[3]. */
+TN_INLINE void tn_load_eights(const tn_row_group *rows, uint64_t offset, __m256i *x) {
+    for (uint32_t j = 0; j < 4; j += 2) {
+        __m256i a = tn_load_both(rows, j, offset), b = tn_load_both(rows, j + 1, offset);
+        x[j] = _mm256_unpacklo_epi64(a, b);
+        x[j + 1] = _mm256_unpackhi_epi64(a, b);
+    }
 }
 
-/* The float steps of two groups of eight rows (codes in w), from column `col` on, with one activation row. */
-TN_INLINE __m256 tn_step_eighth(const __m256i *w, int32_t bias, const __m256 *scales, const tn_act *act,
-                                uint64_t row, uint64_t col, __m256 acc) {
-    const int16_t *x_sums = act->sums + row * act->sum_stride + col / 16;
-    __m256 x_scale = _mm256_set1_ps(act->scales[row * act->scale_stride + col / 32]);
-    __m256i x = _mm256_loadu_si256((const void *)((const int8_t *)act->data + row * act->stride + col)), v[8];
-    for (uint32_t i = 0; i < 8; i++) { v[i] = tn_dot_unsigned(w[i], x); }
-    __m256i low = tn_sum_four(v), high = tn_sum_four(v + 4);
-    __m256i first = _mm256_permute2x128_si256(low, high, 0x20),
-            second = _mm256_permute2x128_si256(low, high, 0x31);
-    first = _mm256_sub_epi32(first, _mm256_set1_epi32(bias * x_sums[0]));
-    second = _mm256_sub_epi32(second, _mm256_set1_epi32(bias * x_sums[1]));
-    acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(first), _mm256_mul_ps(scales[0], x_scale), acc);
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(second), _mm256_mul_ps(scales[1], x_scale), acc);
+/** Sums of products of such unsigned codes with 16 activation codes, row r in lane r. Codes go up to 63 if
+ * `wide`, else to 12. */
+TN_INLINE __m256i tn_dot_eights(const __m256i *w, const int8_t *codes, uint32_t wide) {
+    __m256i ones = _mm256_set1_epi16(1), v[2];
+    __m256i x[2] = {_mm256_broadcastq_epi64(_mm_loadl_epi64((const void *)codes)),
+                    _mm256_broadcastq_epi64(_mm_loadl_epi64((const void *)(codes + 8)))};
+    for (uint32_t i = 0; i < 2; i++) {
+        v[i] =
+            _mm256_add_epi16(_mm256_maddubs_epi16(w[2 * i], x[0]), _mm256_maddubs_epi16(w[2 * i + 1], x[1]));
+        v[i] = _mm256_madd_epi16(v[i], ones);
+    }
+    if (wide) { return _mm256_hadd_epi32(v[0], v[1]); }
+    return _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
+}
+
+/** Byte k of each lane, with its sign, times 2^24. */
+TN_INLINE __m256i tn_byte_on_top8(__m256i words, uint32_t k) {
+    __m256i from =
+        _mm256_add_epi32(_mm256_set1_epi32((int)(0x808080 + (k << 24))),
+                         _mm256_setr_epi32(0, 4 << 24, 8 << 24, 12 << 24, 0, 4 << 24, 8 << 24, 12 << 24));
+    return _mm256_shuffle_epi8(words, from);
+}
+
+/** An activation row at one block column, and the bias times the sums of its codes. */
+typedef struct tn_act16 {
+    const int8_t *codes;
+    const float *scales;
+    const int16_t *sums;
+    int32_t bias[16];
+} tn_act16;
+
+TN_INLINE void tn_act16_open(int32_t bias, tn_act16 *x) {
+    for (uint32_t i = 0; i < 16; i += 8) {
+        __m256i sums = _mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)(x->sums + i)));
+        _mm256_storeu_si256((void *)(x->bias + i), _mm256_mullo_epi32(sums, _mm256_set1_epi32(bias)));
+    }
+    __asm__("" : "+m"(*x)); /* broadcast them from memory, which is free; not from a register */
+}
+
+/* A block column of eight rows. `acts` is a constant or the number of rows of x. */
+TN_INLINE void tn_groups16_column8(const tn_row_group *rows, uint32_t bytes, tn_open_sixteen8 *open,
+                                   tn_open_subs8 *open_subs, const uint8_t *next, uint64_t next_group,
+                                   const tn_act16 *x, uint64_t acts, __m256 *acc) {
+    __m256i sums[TN_MAX_ROWS][8], subs[4], held[8];
+    __m256 d;
+    open_subs(rows, subs, &d);
+    d = _mm256_mul_ps(d, _mm256_set1_ps(0x1p-24f)); /* exact; subs are taken times 2^24 */
+    __asm__("" : "+m"(subs));
+#pragma GCC unroll 2
+    for (uint32_t n = 0; n < 2; n++, next += 4 * bytes) { /* halves of the block */
+#pragma GCC unroll 16
+        for (uint32_t at = 0; at < 4 * bytes; at += 64) { tn_prefetch_twice(next + at, next_group); }
+#pragma GCC unroll 8
+        for (uint32_t i = 0; i < 8; i++) {
+            uint32_t h = i / 4, c = i % 4 / 2 + i % 2 * 2;
+            __m256i w[4];
+            open(rows, n, h, c, held, w);
+            for (uint64_t a = 0; a < acts; a++) {
+                sums[a][2 * c + h] = tn_dot_eights(w, x[a].codes + 128 * n + 32 * c + 16 * h, 1);
+            }
+        }
+        __asm__("" : "+m"(sums)); /* registers are few, and wanted for the accumulators */
+#pragma GCC unroll 8
+        for (uint32_t g = 0; g < 8; g++) {
+            __m256i sub = tn_byte_on_top8(subs[2 * n + g / 4], g % 4);
+            __m256 scale = _mm256_mul_ps(d, _mm256_cvtepi32_ps(sub));
+            for (uint64_t a = 0; a < acts; a++) {
+                __m256i sum = _mm256_sub_epi32(sums[a][g], _mm256_set1_epi32(x[a].bias[8 * n + g]));
+                __m256 product = _mm256_mul_ps(scale, _mm256_set1_ps(x[a].scales[4 * n + g / 2]));
+                acc[a] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), product, acc[a]);
+            }
+        }
+    }
 }
 
 /* Eight rows from row r on. `acts` is a constant or call->act_rows. */
-TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_eighth *open,
-                                     tn_open_subs8 *open_subs, uint64_t r, uint64_t acts) {
+TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias,
+                                     tn_open_sixteen8 *open, tn_open_subs8 *open_subs, uint64_t r,
+                                     uint64_t acts) {
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
     const uint8_t *next = tn_ahead(first, 8 * call->row_stride);
+    const tn_act *act = call->act;
     tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 2);
+    tn_act16 x[TN_MAX_ROWS];
     __m256 acc[TN_MAX_ROWS];
-    for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm256_setzero_ps(); }
+    for (uint64_t a = 0; a < acts; a++) {
+        uint64_t row = call->act_from + a;
+        x[a].codes = (const int8_t *)act->data + row * act->stride;
+        x[a].scales = act->scales + row * act->scale_stride;
+        x[a].sums = act->sums + row * act->sum_stride;
+        acc[a] = _mm256_setzero_ps();
+    }
     for (uint64_t col = 0; col < call->cols; col += 256) {
-        __m256i subs[4];
-        __m256 d;
-        open_subs(&rows, subs, &d);
-#pragma GCC unroll 8
-        for (uint32_t eighth = 0; eighth < 8; eighth++, next += bytes) {
-            __m256i w[8];
-            __m256 scales[2];
-            for (uint32_t i = 0; i < 8; i++) {
-                w[i] = open(tn_row(&rows, i), eighth);
-                if (64 * i < bytes) { tn_prefetch_twice(next + 64 * i, 8 * call->row_stride); }
-            }
-            for (uint32_t g = 0; g < 2; g++) {
-                scales[g] = _mm256_mul_ps(d, tn_float_of_byte8(subs[eighth / 2], 2 * (eighth % 2) + g));
-            }
-            for (uint64_t a = 0; a < acts; a++) {
-                acc[a] =
-                    tn_step_eighth(w, bias, scales, call->act, call->act_from + a, col + 32 * eighth, acc[a]);
-            }
+        for (uint64_t a = 0; a < acts; a++) { tn_act16_open(bias, &x[a]); }
+        tn_groups16_column8(&rows, bytes, open, open_subs, next, 8 * call->row_stride, x, acts, acc);
+        for (uint64_t a = 0; a < acts; a++) {
+            x[a].codes += 256;
+            x[a].scales += 8;
+            x[a].sums += 16;
         }
-        tn_advance(&rows, bytes, 2);
+        tn_advance8(&rows, bytes);
+        next += 8 * bytes;
     }
     for (uint64_t a = 0; a < acts; a++) {
         tn_store8(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);
@@ -89,8 +154,8 @@ TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_
 }
 
 /** gemv over blocks of 256 columns in `bytes` bytes. */
-TN_INLINE void tn_groups16_gemv_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_eighth *open,
-                                     tn_open_subs8 *open_subs) {
+TN_INLINE void tn_groups16_gemv_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias,
+                                     tn_open_sixteen8 *open, tn_open_subs8 *open_subs) {
     for (uint64_t r = 0; r < call->rows; r += 8) {
         if (call->act_rows == 1) {
             tn_groups16_rows_avx2(call, bytes, bias, open, open_subs, r, 1);

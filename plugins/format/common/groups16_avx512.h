@@ -30,13 +30,6 @@ TN_INLINE void tn_transpose16(const tn_row_group *rows, uint64_t offset, __m512i
     words[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/** The last four of the 16 bytes at `offset` of sixteen rows, row r in lane r. */
-TN_INLINE __m512i tn_last_words16(const tn_row_group *rows, uint64_t offset) {
-    __m512i h[4];
-    for (uint32_t j = 0; j < 4; j++) { h[j] = tn_load_quarters(rows, j, offset); }
-    return _mm512_unpackhi_epi64(_mm512_unpackhi_epi32(h[0], h[1]), _mm512_unpackhi_epi32(h[2], h[3]));
-}
-
 /** Byte k of each lane, with its sign, as a float. */
 TN_INLINE __m512 tn_float_of_byte16(__m512i words, uint32_t k) {
     __m512i top = k == 3 ? words : _mm512_slli_epi32(words, 24 - 8 * k);

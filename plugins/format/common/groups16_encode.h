@@ -30,7 +30,8 @@ typedef struct tn_groups16_parts {
 
 /** A block turned on its side (scale_search.h), and each group's best scale and sum of weight * code^2. */
 typedef struct tn_groups16_block {
-    float x[256], weights[256], scales[16], squares[16], largest, unit;
+    float x[256], scales[16], squares[16], largest, unit, room[256];
+    const float *weights; /* in `room`; NULL if all are 1 */
 } tn_groups16_block;
 
 /** d, as it is stored and relative; the sub-scales, and the error with them. */
@@ -40,29 +41,37 @@ typedef struct tn_groups16_choice {
 } tn_groups16_choice;
 
 /** A number of no importance still counts a little, so that it comes out somewhere near. */
-TN_INLINE void tn_groups16_begin(const float *x, const float *importance, tn_groups16_shape shape,
-                                 tn_groups16_block *b) {
-    float most = importance ? tn_size(importance, 256) : 0, part = tn_inverse(most);
-    b->largest = tn_size(x, 256);
-    b->unit = tn_inverse(b->largest);
+TN_INLINE void tn_groups16_weigh(const float *importance, tn_groups16_block *b) {
+    float part = tn_inverse(tn_size(importance, 256));
     for (uint32_t g = 0; g < 16; g++) {
         for (uint32_t i = 0; i < 16; i++) {
             float weight = part > 0 ? importance[16 * g + i] * part : 1;
-            b->x[16 * i + g] = x[16 * g + i] * b->unit;
-            b->weights[16 * i + g] = weight > 0x1p-20f ? weight : 0x1p-20f;
+            b->room[16 * i + g] = weight > 0x1p-20f ? weight : 0x1p-20f;
         }
     }
+}
+
+TN_INLINE void tn_groups16_begin(const float *x, const float *importance, tn_groups16_shape shape,
+                                 tn_groups16_block *b) {
+    b->largest = tn_size(x, 256);
+    b->unit = tn_inverse(b->largest);
+    for (uint32_t g = 0; g < 16; g++) {
+        for (uint32_t i = 0; i < 16; i++) { b->x[16 * i + g] = x[16 * g + i] * b->unit; }
+    }
+    if (importance) { tn_groups16_weigh(importance, b); }
+    b->weights = importance ? b->room : NULL;
     for (uint32_t g = 0; g < 16; g += TN_LANES) {
+        const float *weights = b->weights ? b->weights + g : NULL;
         tn_scale_best best =
-            tn_scale_search(b->x + g, b->weights + g, (tn_scale_shape){16, 16, shape.low}, shape.effort);
+            tn_scale_search(b->x + g, weights, (tn_scale_shape){16, 16, shape.low}, shape.effort);
         tn_lanes_store(b->scales + g, best.scale);
         tn_lanes_store(b->squares + g, best.squares);
     }
 }
 
-/** Takes d (relative) as it can be stored: not 0, and where binary16 is coarse never less. */
+/** Takes d as it can be stored: where binary16 is coarse never less. */
 TN_INLINE void tn_groups16_take_d(const tn_groups16_block *b, float d, tn_groups16_choice *choice) {
-    choice->half = (uint16_t)(tn_half_not_short(fabsf(d) * b->largest) | (d < 0 ? 0x8000 : 0));
+    choice->half = (uint16_t)(tn_half_not_short(fabsf(d)) | (d < 0 ? 0x8000 : 0));
     choice->d = tn_float_of_half(choice->half) * b->unit;
 }
 
@@ -71,14 +80,14 @@ TN_INLINE void tn_groups16_take_d(const tn_groups16_block *b, float d, tn_groups
 TN_INLINE int tn_groups16_choose_d(const tn_groups16_block *b, tn_groups16_shape shape,
                                    tn_groups16_choice *choice) {
     enum { STEPS = 32 };
-    tn_groups16_choice trials[STEPS];
-    float largest = tn_largest(b->scales, 16), d[STEPS], least = INFINITY;
+    float largest = tn_largest(b->scales, 16), d[STEPS], least = INFINITY, best = 0;
+    float sign = largest * shape.sub_low < 0 ? -1 : 1;
     for (uint32_t i = 0; i < STEPS; i++) {
-        tn_groups16_take_d(b, largest / (shape.sub_low * (1 - shape.spread * (float)i)), &trials[i]);
-        d[i] = trials[i].d;
+        d[i] = fabsf(largest / (shape.sub_low * (1 - shape.spread * (float)i))) * b->largest;
     }
     for (uint32_t i = 0; i < STEPS; i += TN_LANES) {
-        tn_lanes step = tn_lanes_load(d + i), inverse = tn_scale_inverse(step), cost = {0};
+        tn_lanes stored = sign * tn_lanes_half(tn_lanes_load(d + i)), step = stored * b->unit;
+        tn_lanes inverse = tn_scale_inverse(step), cost = {0};
         for (uint32_t g = 0; g < 16; g++) {
             tn_lanes off = step * tn_scale_codes(b->scales[g] * inverse, shape.sub_low) - b->scales[g];
             cost += b->squares[g] * (off * off);
@@ -86,11 +95,11 @@ TN_INLINE int tn_groups16_choose_d(const tn_groups16_block *b, tn_groups16_shape
         for (uint32_t k = 0; k < TN_LANES; k++) {
             if (cost[k] < least) {
                 least = cost[k];
-                choice->half = trials[i + k].half;
-                choice->d = trials[i + k].d;
+                best = stored[k];
             }
         }
     }
+    tn_groups16_take_d(b, best, choice);
     return least < INFINITY;
 }
 
@@ -108,7 +117,7 @@ TN_INLINE void tn_groups16_choose_subs(const tn_groups16_block *b, tn_groups16_s
             for (uint32_t i = g; i < 256; i += 16) {
                 tn_lanes x = tn_lanes_load(b->x + i);
                 tn_lanes miss = x - scale * tn_scale_codes(x * inverse, shape.low);
-                error += tn_lanes_load(b->weights + i) * (miss * miss);
+                error += tn_scale_weights(b->weights, i) * (miss * miss);
             }
             tn_lane_mask better = error < least;
             least = tn_lanes_select(better, error, least);
@@ -131,7 +140,7 @@ TN_INLINE int tn_groups16_refit_d(const tn_groups16_block *b, tn_groups16_shape 
         tn_lanes group_xq = {0}, group_qq = {0};
         for (uint32_t i = g; i < 256; i += 16) {
             tn_lanes x = tn_lanes_load(b->x + i), q = sub * tn_scale_codes(x * inverse, shape.low);
-            tn_lanes wq = tn_lanes_load(b->weights + i) * q;
+            tn_lanes wq = tn_scale_weights(b->weights, i) * q;
             group_xq += wq * x;
             group_qq += wq * q;
         }
@@ -172,7 +181,7 @@ TN_INLINE int tn_groups16_encode(const float *x, const float *importance, tn_gro
     if (!tn_groups16_choose_d(&b, shape, &best)) { return 0; }
     tn_groups16_choose_subs(&b, shape, &best);
     for (uint32_t i = 0; i < shape.refits && tn_groups16_refit_d(&b, shape, &best, &d); i++) {
-        tn_groups16_take_d(&b, d, &trial);
+        tn_groups16_take_d(&b, d * b.largest, &trial);
         tn_groups16_choose_subs(&b, shape, &trial);
         if (!(trial.error < best.error)) { break; }
         best = trial;

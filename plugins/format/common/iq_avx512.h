@@ -16,12 +16,8 @@
 #include "iq_blocks.h"
 #include "simd_avx512.h"
 
-/*
- * Where groups lie in the four vectors of a block. Groups of 32: in quadwords of all four, in order. Groups
- * of 16: the even ones in quadwords of vectors 0 and 1, the odd ones of 2 and 3; or in lanes of all four,
- * in order.
- */
-enum tn_iq_groups { TN_IQ_GROUPS_32, TN_IQ_GROUPS_16_APART, TN_IQ_GROUPS_16_IN_LANES };
+/* Groups lie in all four vectors of a block, in order: of 32 columns in quadwords, of 16 in lanes. */
+enum tn_iq_groups { TN_IQ_GROUPS_32, TN_IQ_GROUPS_16 };
 
 /** The codes of two blocks, plus 64: w[0] .. w[3] and w[4] .. w[7]. */
 typedef void tn_iq_open_two(const uint8_t *a, const uint8_t *b, __m512i *w);
@@ -101,21 +97,11 @@ TN_INLINE void tn_iq_act_open(const tn_act *act, uint64_t row, uint64_t col, tn_
     x->start = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(wide, 6));
 }
 
-/* Products of a row: of even groups of 16 that lie apart, or of all, to *first, of odd ones to *second. */
-TN_INLINE void tn_iq_dot(const __m512i *w, const tn_iq_act *x, enum tn_iq_groups groups, __m512i *first,
-                         __m512i *second) {
-    if (groups == TN_IQ_GROUPS_16_APART) {
-        __m512i even = _mm512_maskz_mov_epi32(0x5555, x->start),
-                odd = _mm512_maskz_mov_epi32(0xaaaa, x->start);
-        even = _mm512_dpbusd_epi32(even, w[0], x->codes[0]);
-        odd = _mm512_dpbusd_epi32(odd, w[2], x->codes[2]);
-        *first = _mm512_dpbusd_epi32(even, w[1], x->codes[1]);
-        *second = _mm512_dpbusd_epi32(odd, w[3], x->codes[3]);
-    } else {
-        __m512i sum = x->start;
-        for (uint32_t i = 0; i < 4; i++) { sum = _mm512_dpbusd_epi32(sum, w[i], x->codes[i]); }
-        *first = sum;
-    }
+/* Products of a row. */
+TN_INLINE __m512i tn_iq_dot(const __m512i *w, const tn_iq_act *x) {
+    __m512i sum = x->start;
+    for (uint32_t i = 0; i < 4; i++) { sum = _mm512_dpbusd_epi32(sum, w[i], x->codes[i]); }
+    return sum;
 }
 
 /* The scale of a group: of its bits in `words` and of the block's `unit`, d times a power of two. */
@@ -143,15 +129,14 @@ TN_INLINE void tn_iq_scales16(const tn_row_group *rows, const uint64_t *subs, en
 }
 
 /* The float steps of a block column with one activation row, whose products of sixteen rows are given. */
-TN_INLINE __m512 tn_iq_steps16(const __m512i *first, const __m512i *second, enum tn_iq_groups groups,
-                               const __m512 *scales, const float *x_scales, __m512 acc) {
+TN_INLINE __m512 tn_iq_steps16(const __m512i *products, enum tn_iq_groups groups, const __m512 *scales,
+                               const float *x_scales, __m512 acc) {
     __m512i even[8], odd[8];
-    if (groups == TN_IQ_GROUPS_16_IN_LANES) {
-        tn_iq_sum_lanes(first, even, odd);
+    if (groups == TN_IQ_GROUPS_16) {
+        tn_iq_sum_lanes(products, even, odd);
     } else {
-        tn_iq_sum_pairs(first, even);
+        tn_iq_sum_pairs(products, even);
     }
-    if (groups == TN_IQ_GROUPS_16_APART) { tn_iq_sum_pairs(second, odd); }
     for (uint32_t g = 0; g < 8; g++) {
         __m512 x_scale = _mm512_set1_ps(x_scales[g]);
         uint32_t at = groups == TN_IQ_GROUPS_32 ? g : 2 * g;
@@ -173,7 +158,7 @@ TN_INLINE void tn_iq_rows_avx512(const tn_gemv *call, uint32_t bytes, enum tn_iq
     __m512 acc[TN_MAX_ROWS];
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
     for (uint64_t col = 0; col < call->cols; col += 256, next += 16 * bytes) {
-        __m512i products[TN_MAX_ROWS][2][16];
+        __m512i products[TN_MAX_ROWS][16];
         __m512 scales[16];
         tn_iq_act x[TN_MAX_ROWS];
         _Alignas(16) uint64_t subs[16];
@@ -193,8 +178,8 @@ TN_INLINE void tn_iq_rows_avx512(const tn_gemv *call, uint32_t bytes, enum tn_iq
             }
 #pragma GCC unroll 1
             for (uint64_t a = 0; a < acts; a++) {
-                tn_iq_dot(w, &x[a], groups, &products[a][0][i], &products[a][1][i]);
-                tn_iq_dot(w + 4, &x[a], groups, &products[a][0][i + 1], &products[a][1][i + 1]);
+                products[a][i] = tn_iq_dot(w, &x[a]);
+                products[a][i + 1] = tn_iq_dot(w + 4, &x[a]);
             }
         }
         tn_iq_scales16(&rows, subs, groups, factor, scales);
@@ -202,7 +187,7 @@ TN_INLINE void tn_iq_rows_avx512(const tn_gemv *call, uint32_t bytes, enum tn_iq
         for (uint64_t a = 0; a < acts; a++) {
             const float *x_scales =
                 call->act->scales + (call->act_from + a) * call->act->scale_stride + col / 32;
-            acc[a] = tn_iq_steps16(products[a][0], products[a][1], groups, scales, x_scales, acc[a]);
+            acc[a] = tn_iq_steps16(products[a], groups, scales, x_scales, acc[a]);
         }
         tn_advance(&rows, bytes, 4);
     }

@@ -222,22 +222,10 @@ TN_INLINE void tn_k_take_codes(const tn_k_block *b, tn_k_shape shape, const tn_k
     parts->dmin = choice->pair.dmin_half;
 }
 
-/** The largest number by size. */
-TN_INLINE float tn_k_largest(const float *x) {
-    tn_lanes most = {0};
-    float largest = 0;
-    for (uint32_t i = 0; i < TN_BLOCK_MAX; i += TN_LANES) {
-        tn_lanes v = tn_lanes_load(x + i);
-        most = tn_lanes_max(tn_lanes_max(v, -v), most);
-    }
-    for (uint32_t i = 0; i < TN_LANES; i++) { largest = fmaxf(largest, most[i]); }
-    return largest;
-}
-
 /** Sets the weights: importance relative to the block's largest, or 1. A number of no importance still
  * counts a little, so that it comes out somewhere near. */
 TN_INLINE void tn_k_weigh(const float *importance, tn_k_shape shape, tn_k_block *b) {
-    float most = importance ? tn_k_largest(importance) : 0, weights[TN_BLOCK_MAX];
+    float most = importance ? tn_size(importance, TN_BLOCK_MAX) : 0, weights[TN_BLOCK_MAX];
     for (uint32_t i = 0; i < TN_BLOCK_MAX; i += TN_LANES) {
         tn_lanes weight = tn_lanes_all(1);
         if (most > 0) { weight = tn_lanes_max(tn_lanes_load(importance + i) / most, tn_lanes_all(0x1p-20f)); }
@@ -268,7 +256,7 @@ TN_INLINE int tn_k_mirror(tn_k_block *b, tn_k_shape shape) {
 /** Takes a block apart. 0: it needs a d or dmin beyond binary16. */
 TN_INLINE int tn_k_encode_with(const float *x, const float *importance, tn_k_shape shape, tn_k_effort effort,
                                tn_k_parts *parts) {
-    float largest = tn_k_largest(x), unit = tn_inverse(largest), d, dmin;
+    float largest = tn_size(x, TN_BLOCK_MAX), unit = tn_inverse(largest), d, dmin;
     tn_k_block b;
     tn_k_lines lines;
     tn_k_pair pair = {0};

@@ -55,15 +55,6 @@ TN_INLINE __m256 tn_k_times_byte(__m256 x, __m256i bytes, uint32_t k) {
     return _mm256_mul_ps(x, _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, from)));
 }
 
-/** As tn_sum_four, of sums so small (four products of codes up to 31) that two fit 16 bits: fewer
- * shuffles. */
-TN_INLINE __m256i tn_k_sum_four(const __m256i *v) {
-    __m256i ones = _mm256_set1_epi16(1);
-    __m256i low = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
-    __m256i high = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
-    return _mm256_madd_epi16(_mm256_packs_epi32(low, high), ones);
-}
-
 /** The float steps of group g with 32 activation codes, their scale and sum. Its codes are in w if there
  * are none in `nibbles`; for a single activation row they are better joined here than kept in registers. */
 TN_INLINE __m256 tn_k_step(const __m256i *w, const __m256i *nibbles, const __m256i *bits, uint32_t fifth,
@@ -77,7 +68,7 @@ TN_INLINE __m256 tn_k_step(const __m256i *w, const __m256i *nibbles, const __m25
         __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(a, low), _mm256_maddubs_epi16(b, high));
         v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     }
-    __m256 sum = _mm256_cvtepi32_ps(tn_k_sum_four(v));
+    __m256 sum = _mm256_cvtepi32_ps(tn_sum_four_small(v, fifth));
     acc = _mm256_fmadd_ps(sum, _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), acc);
     return _mm256_fmadd_ps(_mm256_set1_ps(x_sum), _mm256_mul_ps(minimum, _mm256_set1_ps(x_scale)), acc);
 }
@@ -116,7 +107,7 @@ TN_INLINE void tn_k_rows(const tn_gemv *call, uint64_t r, uint32_t fifth, uint64
                                    x[a].codes + 32 * g, x[a].scales[g], x[a].sums[g], acc[a]);
             }
         }
-        tn_advance(&rows, tn_k_bytes(fifth), 2);
+        tn_advance8(&rows, tn_k_bytes(fifth));
     }
     for (uint64_t a = 0; a < acts; a++) {
         tn_store8(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);

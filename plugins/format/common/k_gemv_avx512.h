@@ -61,25 +61,30 @@ TN_INLINE __m512 tn_k_times_byte(__m512 x, __m512i bytes, uint32_t k) {
     return _mm512_mul_ps(x, _mm512_cvtepi32_ps(_mm512_shuffle_epi8(bytes, from)));
 }
 
-/** As tn_sum_quarters, of sums so small (four products of codes up to 31) that two fit 16 bits: fewer
- * shuffles. */
-TN_INLINE __m512i tn_k_sum_four(const __m512i *v) {
+/** As tn_sum_quarters, with fewer shuffles: sums of eight products fit 16 bits, and sums of sixteen where
+ * there is no fifth bit. */
+TN_INLINE __m512i tn_k_sum_four(const __m512i *v, uint32_t fifth) {
     __m512i ones = _mm512_set1_epi16(1);
     __m512i low = _mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones);
     __m512i high = _mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones);
+    if (fifth) {
+        __m512 a = _mm512_castsi512_ps(low), b = _mm512_castsi512_ps(high);
+        return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(a, b, 0x88)),
+                                _mm512_castps_si512(_mm512_shuffle_ps(a, b, 0xdd)));
+    }
     return _mm512_madd_epi16(_mm512_packs_epi32(low, high), ones);
 }
 
 /** The float steps of one group (codes of sixteen rows in w) with 32 activation codes, their scale and
  * sum. */
-TN_INLINE __m512 tn_k_step(const __m512i *w, __m512 scale, __m512 minimum, const int8_t *codes, float x_scale,
-                           float x_sum, __m512 acc) {
+TN_INLINE __m512 tn_k_step(const __m512i *w, uint32_t fifth, __m512 scale, __m512 minimum,
+                           const int8_t *codes, float x_scale, float x_sum, __m512 acc) {
     __m512i low = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)codes)), v[4];
     __m512i high = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(codes + 16)));
     for (uint32_t j = 0; j < 4; j++) {
         v[j] = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), w[j], low), w[4 + j], high);
     }
-    __m512 sum = _mm512_cvtepi32_ps(tn_k_sum_four(v));
+    __m512 sum = _mm512_cvtepi32_ps(tn_k_sum_four(v, fifth));
     acc = _mm512_fmadd_ps(sum, _mm512_mul_ps(scale, _mm512_set1_ps(x_scale)), acc);
     return _mm512_fmadd_ps(_mm512_set1_ps(x_sum), _mm512_mul_ps(minimum, _mm512_set1_ps(x_scale)), acc);
 }
@@ -114,8 +119,8 @@ TN_INLINE void tn_k_rows(const tn_gemv *call, uint64_t r, uint32_t fifth, uint64
             __m512 scale = tn_k_times_byte(heads.d, heads.scales[g / 4], g % 4);
             __m512 minimum = tn_k_times_byte(heads.dmin, heads.minimums[g / 4], g % 4);
             for (uint64_t a = 0; a < acts; a++) {
-                acc[a] =
-                    tn_k_step(w, scale, minimum, x[a].codes + 32 * g, x[a].scales[g], x[a].sums[g], acc[a]);
+                acc[a] = tn_k_step(w, fifth, scale, minimum, x[a].codes + 32 * g, x[a].scales[g],
+                                   x[a].sums[g], acc[a]);
             }
         }
         tn_advance(&rows, tn_k_bytes(fifth), 4);

@@ -73,4 +73,13 @@ TN_INLINE tn_lanes tn_lanes_ratio(tn_lanes a, tn_lanes b) {
     return tn_lanes_select(b > tn_lanes_all(0x1p-100f), a / b, tn_lanes_all(0));
 }
 
+/** x >= 0 rounded as tn_half_not_short() does. */
+TN_INLINE tn_lanes tn_lanes_half(tn_lanes x) {
+    tn_lane_mask bits = (tn_lane_mask)x;
+    tn_lanes fine = (tn_lanes)((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fff), coarse = x + 0.5f - 0.5f;
+    coarse += tn_lanes_select(coarse < x, tn_lanes_all(0x1p-24f), tn_lanes_all(0));
+    fine = tn_lanes_select(fine < 0x1p16f, fine, tn_lanes_all(INFINITY));
+    return tn_lanes_select(x < 0x1p-14f, coarse, fine);
+}
+
 #endif

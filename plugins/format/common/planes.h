@@ -38,13 +38,6 @@ static inline void tn_planes_pack(const int8_t *codes, tn_planes shape, uint8_t 
     }
 }
 
-/*
- * For kernels: an integer below 2^22 in magnitude, added to the bits of this float, is added to its value.
- * So sums begin at these bits; subtracting the float, after a multiplication by a power of two, is exact.
- */
-#define TN_PLANE_ANCHOR 0x1.8p23f
-#define TN_PLANE_ANCHOR_BITS 0x4b400000
-
 /** An activation row at one block column, as kernels want it: where the sums of products begin (with a
  * third bit codes begin at -4), and the sums of its codes. */
 typedef struct tn_plane_act {

@@ -1,6 +1,7 @@
 /*
- * planes_avx2.h - gemv and unpack with AVX2 for codes in planes of two bits: eight rows at a time,
- * otherwise built like planes_avx512.h, which says why.
+ * planes_avx2.h - gemv and unpack with AVX2 for codes in planes of two bits, eight rows at a time.
+ *
+ * gemv is built like that of groups16_avx2.h, which says why.
  */
 #ifndef TENON_PLANES_AVX2_H
 #define TENON_PLANES_AVX2_H
@@ -8,35 +9,42 @@
 #include "groups16_avx2.h"
 #include "planes.h"
 
-/** The heads of a block column of eight rows, row r in lane r: what the scales of groups 4 k .. 4 k + 3 are
- * made of in words[k], and the scales (and minimums) of the whole block. */
+/** The heads of a block column of eight rows, row r in lane r: what the scales of groups 4 q .. 4 q + 3 are
+ * made of in words[q], and the scales (and minimums) of the whole block. */
 typedef struct tn_plane_heads8 {
     __m256i words[4];
     __m256 d, m;
 } tn_plane_heads8;
 typedef void tn_plane_open8(const tn_row_group *rows, tn_plane_heads8 *heads);
 /** From one of the words: the scale (and minimum) of its i-th group. */
-typedef void tn_plane_scale8(const tn_plane_heads8 *heads, __m256i word, uint32_t i, __m256 *scale,
-                             __m256 *minimum);
+typedef void tn_plane_scale8(__m256 d, __m256 m, __m256i word, uint32_t i, __m256 *scale, __m256 *minimum);
 /** The scales (and minimums) of one block, group 8 i + l in lane l of vector i. */
 typedef void tn_plane_row_scales8(const uint8_t *block, __m256 *scales, __m256 *minimums);
 
-/** The unsigned codes of plane p, times 4 if p is odd; of the upper two planes `low` is moved down by four.
- * The third bit is bit p of `high`. */
-TN_INLINE __m256i tn_plane_codes8(__m256i low, __m256i high, uint32_t p, tn_planes shape) {
-    int place = p % 2 * 2, shift = place + 2 - (int)p;
-    low = _mm256_and_si256(low, _mm256_set1_epi8((char)(3 << place)));
-    if (!shape.has_high) { return low; }
-    if (shift > 0) { high = _mm256_slli_epi16(high, shift); }
-    return _mm256_or_si256(low, _mm256_and_si256(high, _mm256_set1_epi8((char)(4 << place))));
+/** Byte i of each lane as its lowest one, the others 0. */
+TN_INLINE __m256i tn_plane_byte_low(__m256i words, uint32_t i) {
+    return _mm256_shuffle_epi8(words, _mm256_add_epi32(_mm256_set1_epi32((int)(0x80808000 + i)),
+                                                       _mm256_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12)));
+}
+
+/** Puts third bits to the codes of four planes: planes 0 and 2 in bits 0 .. 2 and 4 .. 6 of `even`, the others
+ * likewise in `odd`. Bit p of `high` is that of plane p. */
+TN_INLINE void tn_plane_join8(__m256i low, __m256i high, __m256i *even, __m256i *odd) {
+    __m256i bits = _mm256_and_si256(high, _mm256_set1_epi8(15)), pairs = _mm256_set1_epi8(0x33);
+    __m256i of_even = _mm256_setr_epi32(0x04000400, 0x44404440, 0x04000400, 0x44404440, 0x04000400,
+                                        0x44404440, 0x04000400, 0x44404440);
+    __m256i of_odd = _mm256_setr_epi32(0x04040000, 0x04040000, 0x44444040, 0x44444040, 0x04040000, 0x04040000,
+                                       0x44444040, 0x44444040);
+    *even = _mm256_or_si256(_mm256_and_si256(low, pairs), _mm256_shuffle_epi8(of_even, bits));
+    *odd = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(low, 2), pairs),
+                           _mm256_shuffle_epi8(of_odd, bits));
 }
 
 TN_INLINE void tn_plane_act_open8(tn_planes shape, tn_plane_act *x) {
     for (uint32_t i = 0; i < 16; i += 8) {
         __m256i sums = _mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)(x->sums + i)));
         if (shape.has_high) {
-            __m256i start = _mm256_sllv_epi32(sums, _mm256_setr_epi32(2, 2, 4, 4, 2, 2, 4, 4));
-            start = _mm256_sub_epi32(_mm256_set1_epi32(TN_PLANE_ANCHOR_BITS), start);
+            __m256i start = _mm256_mullo_epi32(sums, _mm256_set1_epi32(-4));
             _mm256_storeu_si256((void *)(x->start + i), start);
         }
         if (shape.has_minimum) { _mm256_storeu_ps(x->float_sums + i, _mm256_cvtepi32_ps(sums)); }
@@ -44,21 +52,44 @@ TN_INLINE void tn_plane_act_open8(tn_planes shape, tn_plane_act *x) {
     __asm__("" : "+m"(*x)); /* broadcast them from memory, which is free; not from a register */
 }
 
-/** The float steps of group g (of plane p; codes in w) with one activation row. Sums of 8 products with
- * codes up to 4 * 7 fit 16 bits. */
-TN_INLINE __m256 tn_plane_step8(const __m256i *w, __m256 scale, __m256 minimum, uint32_t g, uint32_t p,
-                                tn_planes shape, const tn_plane_act *x, __m256 acc) {
-    __m256 x_scale = _mm256_set1_ps(x->scales[g / 2]);
-    float unit = p % 2 ? 0.25f : 1;
-    __m256i v[4];
-    for (uint32_t k = 0; k < 4; k++) {
-        v[k] = _mm256_maddubs_epi16(w[k], _mm256_set1_epi32(tn_load_i32(x->codes + 16 * g + 4 * k)));
+/** The sums of half a block: of activation row a and group g in sums[a][g]; times 4 where g / 2 % 2 if there
+ * are no third bits. */
+TN_INLINE void tn_plane_sums8(const tn_row_group *rows, tn_planes shape, uint32_t n, const tn_plane_act *x,
+                              uint64_t acts, __m256i (*sums)[8]) {
+#pragma GCC unroll 2
+    for (uint32_t h = 0; h < 2; h++) {
+        __m256i even[4], odd[4], w[4];
+        tn_load_eights(rows, shape.low + 32 * n + 16 * h, even);
+        if (shape.has_high) {
+            __m256i high[4];
+            tn_load_eights(rows, shape.high + 16 * h, high);
+            for (uint32_t k = 0; k < 4; k++) {
+                if (n) { high[k] = _mm256_srli_epi16(high[k], 4); }
+                tn_plane_join8(even[k], high[k], &even[k], &odd[k]);
+            }
+        }
+#pragma GCC unroll 4
+        for (uint32_t p = 0; p < 4; p++) {
+            __m256i *from = shape.has_high && p % 2 ? odd : even;
+            int mask = shape.has_high ? 7 : p % 2 ? 12 : 3;
+            for (uint32_t k = 0; k < 4; k++) {
+                if (p == 2 || (shape.has_high && p == 3)) { from[k] = _mm256_srli_epi16(from[k], 4); }
+                w[k] = _mm256_and_si256(from[k], _mm256_set1_epi8((char)mask));
+            }
+            for (uint64_t a = 0; a < acts; a++) {
+                sums[a][2 * p + h] = tn_dot_eights(w, x[a].codes + 128 * n + 32 * p + 16 * h, 0);
+            }
+        }
     }
-    v[0] = _mm256_add_epi16(_mm256_add_epi16(v[0], v[1]), _mm256_add_epi16(v[2], v[3]));
-    __m256i sum = _mm256_add_epi32(_mm256_madd_epi16(v[0], _mm256_set1_epi16(1)),
-                                   _mm256_set1_epi32(shape.has_high ? x->start[g] : TN_PLANE_ANCHOR_BITS));
-    __m256 product = _mm256_fmsub_ps(_mm256_castsi256_ps(sum), _mm256_set1_ps(unit),
-                                     _mm256_set1_ps(TN_PLANE_ANCHOR * unit)); /* exact */
+}
+
+/** The float steps of group g with one activation row. */
+TN_INLINE __m256 tn_plane_step8(__m256i sum, __m256 scale, __m256 minimum, uint32_t g, tn_planes shape,
+                                const tn_plane_act *x, __m256 acc) {
+    __m256 x_scale = _mm256_set1_ps(x->scales[g / 2]);
+    if (shape.has_high) { sum = _mm256_add_epi32(sum, _mm256_set1_epi32(x->start[g])); }
+    __m256 product = _mm256_cvtepi32_ps(sum);
+    if (!shape.has_high && g / 2 % 2) { product = _mm256_mul_ps(product, _mm256_set1_ps(0.25f)); } /* exact */
     acc = _mm256_fmadd_ps(product, _mm256_mul_ps(scale, x_scale), acc);
     if (shape.has_minimum) {
         acc = _mm256_fmadd_ps(_mm256_set1_ps(x->float_sums[g]), _mm256_mul_ps(minimum, x_scale), acc);
@@ -70,38 +101,25 @@ TN_INLINE __m256 tn_plane_step8(const __m256i *w, __m256 scale, __m256 minimum, 
 TN_INLINE void tn_planes_column8(const tn_row_group *rows, tn_planes shape, tn_plane_open8 *open_heads,
                                  tn_plane_scale8 *open_scale, const uint8_t *next, uint64_t next_group,
                                  const tn_plane_act *x, uint64_t acts, __m256 *acc) {
-    __m256i low[8], high[8] = {0};
+    __m256i sums[TN_MAX_ROWS][8];
     tn_plane_heads8 heads;
     open_heads(rows, &heads);
-    if (shape.has_high) {
-        tn_transpose8(rows, shape.high, high);
-        tn_transpose8(rows, shape.high + 16, high + 4);
-    }
-#pragma GCC unroll 1
-    for (uint32_t n = 0; n < 2; n++) { /* halves of the block */
-        tn_transpose8(rows, shape.low + 32 * n, low);
-        tn_transpose8(rows, shape.low + 32 * n + 16, low + 4);
+    __asm__("" : "+m"(heads));
+#pragma GCC unroll 2
+    for (uint32_t n = 0; n < 2; n++, next += 4 * shape.bytes) { /* halves of the block */
         for (uint32_t line = 0; line < (shape.bytes + 15) / 16; line++) {
-            tn_prefetch_twice(next + 4 * shape.bytes * n + 64 * line, next_group);
+            tn_prefetch_twice(next + 64 * line, next_group);
         }
+        tn_plane_sums8(rows, shape, n, x, acts, sums);
+        __asm__("" : "+m"(sums)); /* registers are few, and wanted for the accumulators */
 #pragma GCC unroll 8
         for (uint32_t g = 0; g < 8; g++) {
-            __m256i w[4];
             __m256 scale, minimum;
-            if (g == 4) {
-                for (uint32_t k = 0; k < 8; k++) { low[k] = _mm256_srli_epi16(low[k], 4); }
-            }
-            for (uint32_t k = 0; k < 4; k++) {
-                w[k] = tn_plane_codes8(low[g % 2 * 4 + k], high[g % 2 * 4 + k], g / 2, shape);
-            }
-            open_scale(&heads, heads.words[g / 4], g % 4, &scale, &minimum);
+            open_scale(heads.d, heads.m, heads.words[2 * n + g / 4], g % 4, &scale, &minimum);
             for (uint64_t a = 0; a < acts; a++) {
-                acc[a] = tn_plane_step8(w, scale, minimum, 8 * n + g, g / 2, shape, &x[a], acc[a]);
+                acc[a] = tn_plane_step8(sums[a][g], scale, minimum, 8 * n + g, shape, &x[a], acc[a]);
             }
         }
-        heads.words[0] = heads.words[2];
-        heads.words[1] = heads.words[3];
-        for (uint32_t k = 0; shape.has_high && k < 8; k++) { high[k] = _mm256_srli_epi16(high[k], 4); }
     }
 }
 
@@ -123,7 +141,7 @@ TN_INLINE void tn_planes_rows_avx2(const tn_gemv *call, tn_planes shape, tn_plan
             x[a].scales += 8;
             x[a].sums += 16;
         }
-        tn_advance(&rows, shape.bytes, 2);
+        tn_advance8(&rows, shape.bytes);
         next += 8 * shape.bytes;
     }
     for (uint64_t a = 0; a < acts; a++) {

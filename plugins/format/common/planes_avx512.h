@@ -3,8 +3,8 @@
  *
  * So few bits a column are soon read, and then every instruction counts: four columns of sixteen rows lie
  * in a vector, one row a lane, so that no tree has to gather a row's products. A plane's codes stay where
- * they are in their bytes, which multiplies them, and their sum, by a power of four; the conversion to
- * float takes it out.
+ * they are in their bytes (of the upper planes of 3-bit codes two bits lower), which multiplies them, and
+ * their sum, by a power of four; the conversion to float takes it out.
  */
 #ifndef TENON_PLANES_AVX512_H
 #define TENON_PLANES_AVX512_H
@@ -25,43 +25,62 @@ typedef void tn_plane_scale16(const tn_plane_heads16 *heads, __m512i word, uint3
 /** The scales (and minimums) of one block, group g in lane g. */
 typedef void tn_plane_row_scales16(const uint8_t *block, __m512 *scales, __m512 *minimums);
 
-/** By how many bits plane p lies above the lowest: with a third bit the last plane is moved down by two. */
+/** By how many bits the codes of plane p lie above the lowest bit of a byte. */
 TN_INLINE uint32_t tn_plane_place(uint32_t p, tn_planes shape) {
-    return shape.has_high && p == 3 ? 4 : 2 * p;
+    return shape.has_high && p > 1 ? 2 * p - 2 : 2 * p;
 }
 
-/** The unsigned codes of plane p, times 1 << tn_plane_place(p); the third bit is bit p of `high`. */
-TN_INLINE __m512i tn_plane_codes16(__m512i low, __m512i high, uint32_t p, tn_planes shape) {
-    uint32_t place = tn_plane_place(p, shape);
-    if (!shape.has_high) { return _mm512_and_si512(low, _mm512_set1_epi8((char)(3 << place))); }
-    if (p == 3) { low = _mm512_srli_epi16(low, 2); }
+/** The bits of the float 1.5 * 2^(23 - place). An integer below 2^22 in magnitude, added to them, adds integer
+ * / 2^place to the float: sums begin at these bits, and subtracting the float converts them, exactly. */
+TN_INLINE int32_t tn_plane_anchor(uint32_t place) {
+    return 0x4b400000 - (int32_t)(place << 23);
+}
+
+/** The unsigned codes of plane p, times 1 << tn_plane_place(p); the third bit is that bit of `high`. */
+TN_INLINE __m512i tn_plane_codes16(__m512i low, __m512i high, uint32_t bit, uint32_t p, tn_planes shape) {
+    uint32_t place = tn_plane_place(p, shape), above = place + 2;
+    if (place < 2 * p) { low = _mm512_srli_epi16(low, 2); }
     low = _mm512_and_si512(low, _mm512_set1_epi8((char)(3 << place)));
-    high = _mm512_slli_epi16(high, place + 2 - p);
-    return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8((char)(4 << place)), 0xf8); /* a | b & c */
+    if (!shape.has_high) { return low; }
+    high = bit < above ? _mm512_slli_epi16(high, above - bit) : _mm512_srli_epi16(high, bit - above);
+    return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8((char)(1 << above)), 0xf8); /* a | b & c */
 }
 
 TN_INLINE void tn_plane_act_open16(tn_planes shape, tn_plane_act *x) {
     __m512i sums = _mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)x->sums));
     if (shape.has_high) {
-        __m512i places = _mm512_setr_epi32(2, 2, 4, 4, 6, 6, 6, 6, 2, 2, 4, 4, 6, 6, 6, 6);
-        _mm512_storeu_si512(x->start, _mm512_sub_epi32(_mm512_set1_epi32(TN_PLANE_ANCHOR_BITS),
-                                                       _mm512_sllv_epi32(sums, places)));
+        __m512i places = _mm512_setr_epi32(0, 0, 2, 2, 2, 2, 4, 4, 0, 0, 2, 2, 2, 2, 4, 4);
+        __m512i anchors =
+            _mm512_sub_epi32(_mm512_set1_epi32(tn_plane_anchor(0)), _mm512_slli_epi32(places, 23));
+        __m512i fours = _mm512_sllv_epi32(_mm512_slli_epi32(sums, 2), places);
+        _mm512_storeu_si512(x->start, _mm512_sub_epi32(anchors, fours));
     }
     if (shape.has_minimum) { _mm512_storeu_ps(x->float_sums, _mm512_cvtepi32_ps(sums)); }
     __asm__("" : "+m"(*x)); /* broadcast them from memory, which is free; not from a register */
 }
 
-/** The float steps of group g (of plane p; codes in w) with one activation row. */
-TN_INLINE __m512 tn_plane_step16(const __m512i *w, __m512 scale, __m512 minimum, uint32_t g, uint32_t p,
-                                 tn_planes shape, const tn_plane_act *x, __m512 acc) {
+/** Where the sum of products of group g begins. */
+TN_INLINE __m512i tn_plane_start16(uint32_t g, tn_planes shape, const tn_plane_act *x) {
+    return _mm512_set1_epi32(shape.has_high ? x->start[g]
+                                            : tn_plane_anchor(tn_plane_place(g % 8 / 2, shape)));
+}
+
+/** Adds products with four activation codes. Compilers do not make one instruction of it by themselves. */
+TN_INLINE __m512i tn_plane_dot16(__m512i sum, __m512i w, const int8_t *codes) {
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(w), "m"(*(const int8_t(*)[4])codes));
+    return sum;
+}
+
+/** A finished sum of group g as a float; this is exact. */
+TN_INLINE __m512 tn_plane_product16(__m512i sum, uint32_t g, tn_planes shape) {
+    __m512i anchor = _mm512_set1_epi32(tn_plane_anchor(tn_plane_place(g % 8 / 2, shape)));
+    return _mm512_sub_ps(_mm512_castsi512_ps(sum), _mm512_castsi512_ps(anchor));
+}
+
+/** The float steps of group g with one activation row. */
+TN_INLINE __m512 tn_plane_step16(__m512 product, __m512 scale, __m512 minimum, uint32_t g, tn_planes shape,
+                                 const tn_plane_act *x, __m512 acc) {
     __m512 x_scale = _mm512_set1_ps(x->scales[g / 2]);
-    __m512i sum = _mm512_set1_epi32(shape.has_high ? x->start[g] : TN_PLANE_ANCHOR_BITS);
-    float unit = 1.0f / (float)(1 << tn_plane_place(p, shape));
-    for (uint32_t k = 0; k < 4; k++) {
-        sum = _mm512_dpbusd_epi32(sum, w[k], _mm512_set1_epi32(tn_load_i32(x->codes + 16 * g + 4 * k)));
-    }
-    __m512 product = _mm512_fmsub_ps(_mm512_castsi512_ps(sum), _mm512_set1_ps(unit),
-                                     _mm512_set1_ps(TN_PLANE_ANCHOR * unit)); /* exact */
     acc = _mm512_fmadd_ps(product, _mm512_mul_ps(scale, x_scale), acc);
     if (shape.has_minimum) {
         acc = _mm512_fmadd_ps(_mm512_set1_ps(x->float_sums[g]), _mm512_mul_ps(minimum, x_scale), acc);
@@ -69,10 +88,59 @@ TN_INLINE __m512 tn_plane_step16(const __m512i *w, __m512 scale, __m512 minimum,
     return acc;
 }
 
-/* A block column of sixteen rows. `acts` is a constant or the number of rows of x. */
+/* The products of groups g, g + 2, g + 4 and g + 6, whose codes lie in the same bytes: four chains at once, of
+ * which none has to wait for itself. */
+TN_INLINE void tn_plane_products16(const __m512i *low, const __m512i *high, uint32_t g, tn_planes shape,
+                                   const tn_plane_act *x, __m512 *products) {
+    __m512i sums[4];
+    for (uint32_t p = 0; p < 4; p++) { sums[p] = tn_plane_start16(g + 2 * p, shape, x); }
+    for (uint32_t k = 0; k < 4; k++) {
+        for (uint32_t p = 0; p < 4; p++) {
+            __m512i w = tn_plane_codes16(low[k], high[k], g / 8 * 4 + p, p, shape);
+            sums[p] = tn_plane_dot16(sums[p], w, x->codes + 16 * (g + 2 * p) + 4 * k);
+        }
+    }
+    for (uint32_t p = 0; p < 4; p++) { products[p] = tn_plane_product16(sums[p], g + 2 * p, shape); }
+}
+
+/*
+ * A block column of sixteen rows with one activation row, a quarter of the planes at a time: registers hold
+ * no more. Third bits serve two quarters, half a block apart, so these follow each other. (Measured on Zen 4:
+ * how fast memory comes depends on where the prefetches lie; this is the best order found.)
+ */
 TN_INLINE void tn_planes_column16(const tn_row_group *rows, tn_planes shape, tn_plane_open16 *open_heads,
                                   tn_plane_scale16 *open_scale, const uint8_t *next, uint64_t next_group,
-                                  const tn_plane_act *x, uint64_t acts, __m512 *acc) {
+                                  const tn_plane_act *x, __m512 *acc) {
+    __m512i low[4], high[4] = {0};
+    __m512 products[2][2][4];
+    tn_plane_heads16 heads;
+    if (shape.has_high) { tn_transpose16(rows, shape.high, high); }
+    tn_transpose16(rows, shape.low, low);
+    if (!shape.has_high) { open_heads(rows, &heads); }
+#pragma GCC unroll 4
+    for (uint32_t q = 0; q < 4; q++) {
+        uint32_t n = shape.has_high ? q % 2 : q / 2, i = shape.has_high ? q / 2 : q % 2;
+        for (uint32_t line = (q * shape.bytes + 15) / 16; line < ((q + 1) * shape.bytes + 15) / 16; line++) {
+            tn_prefetch_twice(next + 64 * line, next_group);
+        }
+        if (q == 2 && shape.has_high) { tn_transpose16(rows, shape.high + 16, high); }
+        if (q > 0) { tn_transpose16(rows, shape.low + 32 * n + 16 * i, low); }
+        if (q == 1 && shape.has_high) { open_heads(rows, &heads); }
+        tn_plane_products16(low, high, 8 * n + i, shape, x, products[n][i]);
+        if (i == 0) { continue; }
+#pragma GCC unroll 8
+        for (uint32_t g = 8 * n; g < 8 * n + 8; g++) {
+            __m512 scale, minimum;
+            open_scale(&heads, heads.words[g / 4], g % 4, &scale, &minimum);
+            *acc = tn_plane_step16(products[n][g % 2][g % 8 / 2], scale, minimum, g, shape, x, *acc);
+        }
+    }
+}
+
+/* The same with several rows of activations, group by group: codes are opened once for all of them. */
+TN_INLINE void tn_planes_column16_many(const tn_row_group *rows, tn_planes shape, tn_plane_open16 *open_heads,
+                                       tn_plane_scale16 *open_scale, const uint8_t *next, uint64_t next_group,
+                                       const tn_plane_act *x, uint64_t acts, __m512 *acc) {
     __m512i low[8], high[8] = {0};
     tn_plane_heads16 heads;
     open_heads(rows, &heads);
@@ -92,11 +160,15 @@ TN_INLINE void tn_planes_column16(const tn_row_group *rows, tn_planes shape, tn_
             __m512i w[4];
             __m512 scale, minimum;
             for (uint32_t k = 0; k < 4; k++) {
-                w[k] = tn_plane_codes16(low[g % 2 * 4 + k], high[g % 2 * 4 + k], g / 2, shape);
+                w[k] = tn_plane_codes16(low[g % 2 * 4 + k], high[g % 2 * 4 + k], g / 2, g / 2, shape);
             }
             open_scale(&heads, heads.words[g / 4], g % 4, &scale, &minimum);
             for (uint64_t a = 0; a < acts; a++) {
-                acc[a] = tn_plane_step16(w, scale, minimum, 8 * n + g, g / 2, shape, &x[a], acc[a]);
+                const int8_t *codes = x[a].codes + 16 * (8 * n + g);
+                __m512i sum = tn_plane_start16(8 * n + g, shape, &x[a]);
+                for (uint32_t k = 0; k < 4; k++) { sum = tn_plane_dot16(sum, w[k], codes + 4 * k); }
+                acc[a] = tn_plane_step16(tn_plane_product16(sum, g, shape), scale, minimum, 8 * n + g, shape,
+                                         &x[a], acc[a]);
             }
         }
         heads.words[0] = heads.words[2];
@@ -117,7 +189,12 @@ TN_INLINE void tn_planes_rows_avx512(const tn_gemv *call, tn_planes shape, tn_pl
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
     for (uint64_t col = 0; col < call->cols; col += 256) {
         for (uint64_t a = 0; a < acts; a++) { tn_plane_act_open16(shape, &x[a]); }
-        tn_planes_column16(&rows, shape, open_heads, open_scale, next, 16 * call->row_stride, x, acts, acc);
+        if (acts == 1) {
+            tn_planes_column16(&rows, shape, open_heads, open_scale, next, 16 * call->row_stride, x, acc);
+        } else {
+            tn_planes_column16_many(&rows, shape, open_heads, open_scale, next, 16 * call->row_stride, x,
+                                    acts, acc);
+        }
         for (uint64_t a = 0; a < acts; a++) {
             x[a].codes += 256;
             x[a].scales += 8;
@@ -131,14 +208,18 @@ TN_INLINE void tn_planes_rows_avx512(const tn_gemv *call, tn_planes shape, tn_pl
     }
 }
 
-TN_INLINE void tn_planes_gemv_avx512(const tn_gemv *call, tn_planes shape, tn_plane_open16 *open_heads,
-                                     tn_plane_scale16 *open_scale) {
+/** For one activation row, and for several: in functions of their own. (Measured: next to the code for several
+ * the compiler places that for one so that memory comes a fifth slower.) */
+TN_INLINE void tn_planes_gemv_one_avx512(const tn_gemv *call, tn_planes shape, tn_plane_open16 *open_heads,
+                                         tn_plane_scale16 *open_scale) {
     for (uint64_t r = 0; r < call->rows; r += 16) {
-        if (call->act_rows == 1) {
-            tn_planes_rows_avx512(call, shape, open_heads, open_scale, r, 1);
-        } else {
-            tn_planes_rows_avx512(call, shape, open_heads, open_scale, r, call->act_rows);
-        }
+        tn_planes_rows_avx512(call, shape, open_heads, open_scale, r, 1);
+    }
+}
+TN_INLINE void tn_planes_gemv_many_avx512(const tn_gemv *call, tn_planes shape, tn_plane_open16 *open_heads,
+                                          tn_plane_scale16 *open_scale) {
+    for (uint64_t r = 0; r < call->rows; r += 16) {
+        tn_planes_rows_avx512(call, shape, open_heads, open_scale, r, call->act_rows);
     }
 }
 

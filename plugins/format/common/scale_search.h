@@ -45,6 +45,11 @@ TN_INLINE tn_lanes tn_scale_inverse(tn_lanes scale) {
     return tn_lanes_select(tn_lanes_max(scale, -scale) > 0x1p-100f, 1 / scale, tn_lanes_all(0));
 }
 
+/** Weights of a lane each; 1 where there are none (NULL). */
+TN_INLINE tn_lanes tn_scale_weights(const float *weights, uint32_t at) {
+    return weights ? tn_lanes_load(weights + at) : tn_lanes_all(1);
+}
+
 /** The scale of least squares for the codes nearest to x * inverse, if it is better. A rounding error is no
  * gain, or equal groups would choose differently. */
 TN_INLINE void tn_scale_try(const float *x, const float *weights, tn_scale_shape shape, tn_lanes inverse,
@@ -52,7 +57,7 @@ TN_INLINE void tn_scale_try(const float *x, const float *weights, tn_scale_shape
     tn_lanes xq = {0}, qq = {0};
     for (uint32_t i = 0; i < shape.count * shape.groups; i += shape.groups) {
         tn_lanes number = tn_lanes_load(x + i), q = tn_scale_codes(number * inverse, shape.low);
-        tn_lanes wq = tn_lanes_load(weights + i) * q;
+        tn_lanes wq = tn_scale_weights(weights, i) * q;
         xq += wq * number;
         qq += wq * q;
     }
@@ -73,7 +78,8 @@ TN_INLINE tn_lanes tn_scale_largest(const float *x, tn_scale_shape shape) {
     return tn_lanes_select(high >= -low, high, low);
 }
 
-/** The best scales of groups x[0], x[1], ... (about 1 in size or less), one a lane; 0 where all numbers are. */
+/** The best scales of groups x[0], x[1], ... (about 1 in size or less), one a lane; 0 where all numbers are.
+ * `weights`: NULL if all are 1. */
 TN_INLINE tn_scale_best tn_scale_search(const float *x, const float *weights, tn_scale_shape shape,
                                         tn_scale_effort effort) {
     tn_scale_best best = {{0}, {0}, {0}};

@@ -28,6 +28,12 @@ TN_INLINE void tn_store8(float *out, const tn_row_group *group, uint64_t count, 
     }
 }
 
+/** All rows `bytes` further. The compiler shall not keep sums of distances and offsets, either. */
+TN_INLINE void tn_advance8(tn_row_group *rows, uint64_t bytes) {
+    tn_advance(rows, bytes, 2);
+    for (uint32_t i = 1; i < 4; i++) { __asm__("" : "+r"(rows->apart[i])); }
+}
+
 /** The four bytes at `offset` of eight rows, row i in lane i. */
 TN_INLINE __m256i tn_words8(const tn_row_group *rows, uint64_t offset) {
     __m128i four[2];
@@ -64,6 +70,15 @@ TN_INLINE __m256i tn_add_pairs(__m256i a, __m256i b) {
 /** Of four vectors: their sums, in each half apart. */
 TN_INLINE __m256i tn_sum_four(const __m256i *v) {
     return tn_add_pairs(tn_add_singles(v[0], v[1]), tn_add_singles(v[2], v[3]));
+}
+
+/** The same of sums of which two fit 16 bits: fewer shuffles. With `wide` those sums of two do not. */
+TN_INLINE __m256i tn_sum_four_small(const __m256i *v, uint32_t wide) {
+    __m256i ones = _mm256_set1_epi16(1);
+    __m256i low = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
+    __m256i high = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
+    if (wide) { return _mm256_hadd_epi32(low, high); }
+    return _mm256_madd_epi16(_mm256_packs_epi32(low, high), ones);
 }
 
 /** Unsigned codes (products of a pair fit 16 bits) times signed ones, summed by fours. */
@@ -109,8 +124,9 @@ TN_INLINE void tn_open_nibbles8(const tn_row_group *rows, uint64_t offset, __m25
         w[4 + j] = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
     }
 }
-/** Four products of a nibble and a code at most a 16-bit lane, before they are widened. */
-TN_INLINE __m256i tn_dot_nibbles8(const __m256i *w, const int8_t *codes) {
+/** Four products of a code and an activation code at most a 16-bit lane, before they are widened. Codes go up
+ * to 31 if `wide`, which a caller knows, else to 15. */
+TN_INLINE __m256i tn_dot_pairs8(const __m256i *w, const int8_t *codes, uint32_t wide) {
     __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)codes)), v[4];
     __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(codes + 16)));
     for (uint32_t j = 0; j < 4; j++) {
@@ -118,7 +134,10 @@ TN_INLINE __m256i tn_dot_nibbles8(const __m256i *w, const int8_t *codes) {
             _mm256_add_epi16(_mm256_maddubs_epi16(w[j], low), _mm256_maddubs_epi16(w[4 + j], high));
         v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     }
-    return tn_sum_four(v);
+    return wide ? tn_sum_four(v) : tn_sum_four_small(v, 0);
+}
+TN_INLINE __m256i tn_dot_nibbles8(const __m256i *w, const int8_t *codes) {
+    return tn_dot_pairs8(w, codes, 1);
 }
 
 /** One block column of eight rows times one activation row. */

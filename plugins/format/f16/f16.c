@@ -2,7 +2,14 @@
 #include "f16_kernels.h"
 
 static void decode(void *self, const void *blocks, uint64_t count, float *out) {
+#if defined(__x86_64__)
+    if (tn_encode_isa(self) & TN_ISA_AVX2) {
+        f16_decode_avx2(blocks, count, out);
+        return;
+    }
+#else
     (void)self;
+#endif
     for (uint64_t i = 0; i < count; i++) { out[i] = tn_load_half((const uint8_t *)blocks + 2 * i); }
 }
 

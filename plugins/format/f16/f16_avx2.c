@@ -6,6 +6,13 @@ static inline __m256 load(const uint8_t *at) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const void *)at));
 }
 
+void f16_decode_avx2(const void *blocks, uint64_t count, float *out) {
+    const uint8_t *at = blocks;
+    uint64_t i = 0;
+    for (; i + 8 <= count; i += 8) { _mm256_storeu_ps(out + i, load(at + 2 * i)); }
+    for (; i < count; i++) { out[i] = _cvtsh_ss(tn_load_u16(at + 2 * i)); }
+}
+
 static void gemv(const tn_gemv *call) {
     tn_float_gemv_avx2(call, 2, load);
 }

@@ -1,28 +1,5 @@
 /* iq2_s_avx512.c - kernels of IQ2_S for AVX-512 VNNI. */
-#include "iq2_s_kernels.h"
-#include "iq_lookup_avx512.h"
-
-TN_INLINE __m128i open_subs(const uint8_t *a, const uint8_t *b) {
-    return tn_load_eights(a + 74, b + 74);
-}
-
-TN_INLINE void open_one(const uint8_t *block, __m512i *w) {
-    __m256i signs = _mm256_loadu_si256((const void *)(block + 34));
-    tn_iq2_look_up(tn_iq2_s_codebook, block, iq2_s_index, signs, w);
-}
-
-TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {
-    open_one(a, w);
-    open_one(b, w + 4);
-}
-
-static void gemv(const tn_gemv *call) {
-    tn_iq_gemv_avx512(call, 82, TN_IQ_GROUPS_16_APART, 0.125f, open_two, tn_iq_order_entries, open_subs);
-}
-
-static void unpack(const tn_unpack *call) {
-    tn_iq_unpack_avx512(call, 82, TN_IQ_GROUPS_16_APART, 0.125f, open_two, tn_iq_restore_entries, open_subs);
-}
+#include "iq2_s_look_up.h"
 
 TN_GEMV_KERNEL(iq2_s_gemv_avx512, TN_ISA_VNNI512, TN_RANK_AVX512, TN_FORM_I8X32,
                "iq2_s gemv i8x32 avx512vnni", gemv);

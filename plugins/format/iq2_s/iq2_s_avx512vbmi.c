@@ -22,11 +22,11 @@ TN_INLINE void open_two(const uint8_t *a, const uint8_t *b, __m512i *w) {
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_iq_gemv_avx512(call, 82, TN_IQ_GROUPS_16_IN_LANES, 0.125f, open_two, tn_iq_order_fours, open_subs);
+    tn_iq_gemv_avx512(call, 82, TN_IQ_GROUPS_16, 0.125f, open_two, tn_iq_order_fours, open_subs);
 }
 
 static void unpack(const tn_unpack *call) {
-    tn_iq_unpack_avx512(call, 82, TN_IQ_GROUPS_16_IN_LANES, 0.125f, open_two, tn_iq_restore_fours, open_subs);
+    tn_iq_unpack_avx512(call, 82, TN_IQ_GROUPS_16, 0.125f, open_two, tn_iq_restore_fours, open_subs);
 }
 
 TN_GEMV_KERNEL(iq2_s_gemv_avx512vbmi, TN_ISA_VBMI512, TN_RANK_VBMI512, TN_FORM_I8X32,

@@ -9,13 +9,11 @@ TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads8 *heads) {
     tn_transpose8(rows, 0, heads->words);
 }
 
-TN_INLINE void open_scale(const tn_plane_heads8 *heads, __m256i word, uint32_t i, __m256 *scale,
-                          __m256 *minimum) {
-    if (i > 0) { word = _mm256_srli_epi32(word, (int)(8 * i)); }
-    __m256i low = _mm256_and_si256(word, _mm256_set1_epi32(0x0f));
-    __m256i high = _mm256_and_si256(word, _mm256_set1_epi32(0xf0));
-    *scale = _mm256_mul_ps(heads->d, _mm256_cvtepi32_ps(low));
-    *minimum = _mm256_mul_ps(heads->m, _mm256_cvtepi32_ps(high));
+TN_INLINE void open_scale(__m256 d, __m256 m, __m256i word, uint32_t i, __m256 *scale, __m256 *minimum) {
+    __m256i low = tn_plane_byte_low(_mm256_and_si256(word, _mm256_set1_epi8(0x0f)), i);
+    __m256i high = tn_plane_byte_low(_mm256_and_si256(word, _mm256_set1_epi8((char)0xf0)), i);
+    *scale = _mm256_mul_ps(d, _mm256_cvtepi32_ps(low));
+    *minimum = _mm256_mul_ps(m, _mm256_cvtepi32_ps(high));
 }
 
 TN_INLINE void open_row_scales(const uint8_t *block, __m256 *scales, __m256 *minimums) {

@@ -3,7 +3,7 @@
 #include "q2_k_kernels.h"
 
 TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads16 *heads) {
-    __m512i both = tn_last_words16(rows, 68); /* d and dmin end the block */
+    __m512i both = tn_words16(rows, 80); /* d and dmin */
     heads->d = tn_lower_halves(both);
     heads->m = _mm512_mul_ps(tn_upper_halves(both), _mm512_set1_ps(-1.0f / 16));
     heads->d_anchor = _mm512_mul_ps(heads->d, _mm512_set1_ps(0x1p23f));
@@ -17,8 +17,8 @@ TN_INLINE void open_scale(const tn_plane_heads16 *heads, __m512i word, uint32_t 
                           __m512 *minimum) {
     __m512i anchor = _mm512_castps_si512(_mm512_set1_ps(0x1p23f));
     if (i > 0) { word = _mm512_srli_epi32(word, 8 * i); }
-    __m512i low = _mm512_ternarylogic_epi32(anchor, word, _mm512_set1_epi32(0x0f), 0xf8); /* a | b & c */
-    __m512i high = _mm512_ternarylogic_epi32(anchor, word, _mm512_set1_epi32(0xf0), 0xf8);
+    __m512i low = _mm512_ternarylogic_epi32(word, _mm512_set1_epi32(0x0f), anchor, 0xea); /* a & b | c */
+    __m512i high = _mm512_ternarylogic_epi32(word, _mm512_set1_epi32(0xf0), anchor, 0xea);
     *scale = _mm512_fmsub_ps(heads->d, _mm512_castsi512_ps(low), heads->d_anchor);
     *minimum = _mm512_fmsub_ps(heads->m, _mm512_castsi512_ps(high), heads->m_anchor);
 }
@@ -31,8 +31,16 @@ TN_INLINE void open_row_scales(const uint8_t *block, __m512 *scales, __m512 *min
     *minimums = _mm512_mul_ps(m, _mm512_cvtepi32_ps(_mm512_srli_epi32(pairs, 4)));
 }
 
+static __attribute__((noinline)) void gemv_many(const tn_gemv *call) {
+    tn_planes_gemv_many_avx512(call, Q2_K_PLANES, open_heads, open_scale);
+}
+
 static void gemv(const tn_gemv *call) {
-    tn_planes_gemv_avx512(call, Q2_K_PLANES, open_heads, open_scale);
+    if (call->act_rows == 1) {
+        tn_planes_gemv_one_avx512(call, Q2_K_PLANES, open_heads, open_scale);
+    } else {
+        gemv_many(call);
+    }
 }
 
 static void unpack(const tn_unpack *call) {

@@ -20,12 +20,13 @@ TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads8 *heads) {
         heads->words[q] = _mm256_sub_epi8(low, _mm256_set1_epi8(32));
     }
     tn_split_halves(end[3], &before, &heads->d);
+    heads->d =
+        _mm256_mul_ps(heads->d, _mm256_set1_ps(0x1p-24f)); /* exact: a sub-scale is taken as 2^24 of it */
 }
 
-TN_INLINE void open_scale(const tn_plane_heads8 *heads, __m256i word, uint32_t i, __m256 *scale,
-                          __m256 *minimum) {
-    (void)minimum;
-    *scale = _mm256_mul_ps(heads->d, tn_float_of_byte8(word, i));
+TN_INLINE void open_scale(__m256 d, __m256 m, __m256i word, uint32_t i, __m256 *scale, __m256 *minimum) {
+    (void)m, (void)minimum;
+    *scale = _mm256_mul_ps(d, _mm256_cvtepi32_ps(tn_byte_on_top8(word, i)));
 }
 
 TN_INLINE void open_row_scales(const uint8_t *block, __m256 *scales, __m256 *minimums) {

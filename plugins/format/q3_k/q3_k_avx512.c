@@ -42,8 +42,16 @@ TN_INLINE void open_row_scales(const uint8_t *block, __m512 *scales, __m512 *min
                             _mm512_cvtepi32_ps(_mm512_sub_epi32(sub, _mm512_set1_epi32(32))));
 }
 
+static __attribute__((noinline)) void gemv_many(const tn_gemv *call) {
+    tn_planes_gemv_many_avx512(call, Q3_K_PLANES, open_heads, open_scale);
+}
+
 static void gemv(const tn_gemv *call) {
-    tn_planes_gemv_avx512(call, Q3_K_PLANES, open_heads, open_scale);
+    if (call->act_rows == 1) {
+        tn_planes_gemv_one_avx512(call, Q3_K_PLANES, open_heads, open_scale);
+    } else {
+        gemv_many(call);
+    }
 }
 
 static void unpack(const tn_unpack *call) {

@@ -12,8 +12,9 @@
 
 TN_INLINE int q3_k_encode_block(const float *x, const float *importance, uint8_t *block) {
     tn_groups16_parts parts;
-    tn_groups16_shape shape = importance ? Q3_K_WEIGHTED : Q3_K_PLAIN;
-    if (!tn_groups16_encode(x, importance, shape, &parts)) { return 0; }
+    int done = importance ? tn_groups16_encode(x, importance, Q3_K_WEIGHTED, &parts)
+                          : tn_groups16_encode(x, NULL, Q3_K_PLAIN, &parts);
+    if (!done) { return 0; }
     tn_planes_pack(parts.codes, Q3_K_PLANES, block);
     memset(block + 96, 0, 12); /* as q3_k_open_subs reads them */
     for (uint32_t g = 0; g < 16; g++) {

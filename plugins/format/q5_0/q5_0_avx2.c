@@ -3,15 +3,19 @@
 #include "q5_0_encode.h"
 
 static inline __m256i open_one(const uint8_t *block) {
-    return tn_load_fives(block + 2, block + 6);
+    return tn_load_fives(block, Q5_0_SHAPE);
 }
 
 static inline void open_rows(const tn_row_group *rows, __m256i *w) {
-    tn_open_fives8(rows, 2, 6, w);
+    tn_open_fives8(rows, Q5_0_SHAPE, w);
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_gemv32_avx2(call, Q5_0_SHAPE, 16, open_rows, tn_dot_nibbles8);
+    if (call->act_rows == 1) {
+        tn_fives_gemv_one(call, Q5_0_SHAPE);
+    } else {
+        tn_rows32_avx2(call, Q5_0_SHAPE, 16, open_rows, tn_dot_nibbles8, call->act_rows);
+    }
 }
 
 static void unpack(const tn_unpack *call) {

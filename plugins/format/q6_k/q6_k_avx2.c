@@ -2,15 +2,29 @@
 #include "groups16_avx2.h"
 #include "q6_k_encode.h"
 
-/* Columns 32 * eighth .. + 31 of a block, as codes of 0 .. 63. */
+/* The codes, 0 .. 63, of columns c of four that share a byte of high bits and of two that share one of low. */
+TN_INLINE __m256i join(__m256i low, __m256i high, uint32_t c) {
+    if (c >= 2) { low = _mm256_srli_epi16(low, 4); }
+    if (c != 2) { high = c < 2 ? _mm256_slli_epi16(high, (int)(4 - 2 * c)) : _mm256_srli_epi16(high, 2); }
+    return _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi8(0x0f)),
+                           _mm256_and_si256(high, _mm256_set1_epi8(0x30)));
+}
+
+/* Columns 32 * eighth .. + 31 of a block. */
 TN_INLINE __m256i open_eighth(const uint8_t *block, uint32_t eighth) {
     uint32_t n = eighth / 4, c = eighth % 4;
     __m256i low = _mm256_loadu_si256((const void *)(block + 64 * n + 32 * (c % 2)));
     __m256i high = _mm256_loadu_si256((const void *)(block + 128 + 32 * n));
-    if (c >= 2) { low = _mm256_srli_epi16(low, 4); }
-    high = c < 2 ? _mm256_slli_epi16(high, (int)(4 - 2 * c)) : _mm256_srli_epi16(high, (int)(2 * c - 4));
-    return _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi8(0x0f)),
-                           _mm256_and_si256(high, _mm256_set1_epi8(0x30)));
+    return join(low, high, c);
+}
+
+/* 16 columns of eight rows. Bytes of high bits are held in the first half of `held`, those of low ones in the
+ * other. */
+TN_INLINE void open_sixteen(const tn_row_group *rows, uint32_t n, uint32_t h, uint32_t c, __m256i *held,
+                            __m256i *w) {
+    if (c == 0) { tn_load_eights(rows, 128 + 32 * n + 16 * h, held); }
+    if (c < 2) { tn_load_eights(rows, 64 * n + 32 * c + 16 * h, held + 4); }
+    for (uint32_t k = 0; k < 4; k++) { w[k] = join(held[4 + k], held[k], c); }
 }
 
 TN_INLINE void open_subs(const tn_row_group *rows, __m256i *subs, __m256 *d) {
@@ -28,7 +42,7 @@ TN_INLINE void open_scales(const uint8_t *block, __m256 *scales) {
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_groups16_gemv_avx2(call, 210, 32, open_eighth, open_subs);
+    tn_groups16_gemv_avx2(call, 210, 32, open_sixteen, open_subs);
 }
 
 static void unpack(const tn_unpack *call) {

@@ -11,8 +11,9 @@
 
 TN_INLINE int q6_k_encode_block(const float *x, const float *importance, uint8_t *block) {
     tn_groups16_parts parts;
-    tn_groups16_shape shape = importance ? Q6_K_WEIGHTED : Q6_K_PLAIN;
-    if (!tn_groups16_encode(x, importance, shape, &parts)) { return 0; }
+    int done = importance ? tn_groups16_encode(x, importance, Q6_K_WEIGHTED, &parts)
+                          : tn_groups16_encode(x, NULL, Q6_K_PLAIN, &parts);
+    if (!done) { return 0; }
     for (uint32_t n = 0; n < 2; n++) {
         for (uint32_t l = 0; l < 32; l++) { /* columns l, l + 32, l + 64, l + 96 of these 128 */
             uint8_t q[4];

@@ -120,6 +120,27 @@ Test(blocks, check_names_the_first_bad_number_of_float_types) {
     }
 }
 
+/* All numbers but one, so that they fill no vector. */
+Test(blocks, every_instruction_set_decodes_f16_to_the_same_bits) {
+    enum { COUNT = 1 << 16 };
+    const uint64_t sets[] = {0, machine_isa()};
+    uint16_t *halves = malloc(COUNT * sizeof *halves);
+    guarded out = guarded_new((COUNT - 1) * sizeof(float));
+    for (uint32_t i = 0; i < COUNT; i++) { halves[i] = (uint16_t)i; }
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        const float *got = (float *)out.at;
+        format_open("f16")->decode(format_self("f16", sets[s]), halves + 1, COUNT - 1, (float *)out.at);
+        for (uint32_t i = 1; i < COUNT; i++) {
+            uint32_t bits = tn_bits_of_float(got[i - 1]),
+                     want = tn_bits_of_float(tn_float_of_half(halves[i]));
+            cr_assert_eq(bits, want, "instruction sets %llx, %x: %x, expected %x",
+                         (unsigned long long)sets[s], i, bits, want);
+        }
+    }
+    guarded_free(&out);
+    free(halves);
+}
+
 /* The nearest of all binary16 numbers, ties to the even one, by trying neighbours in double. */
 Test(blocks, half_rounds_to_nearest_even) {
     uint64_t state = 7;

@@ -329,6 +329,49 @@ Test(gemv, nan_zero_and_subnormal) {
     }
 }
 
+/* The largest sums: every byte of a block alike, so that codes are all at one end or in its middle, and
+ * activation codes of 127 and -127: narrow sums within a kernel must not be cut. */
+static void gemv_extreme(const tn_format *format, const tn_format_kernel *kernel, uint8_t fill) {
+    enum { ROWS = 17, COLS = 512, ACTS = 3 };
+    static const uint8_t one[2] = {0x00, 0x3c}; /* as binary16 */
+    uint64_t row_bytes = COLS / format->block * format->block_bytes;
+    uint8_t *w = malloc(ROWS * row_bytes);
+    float x[ACTS * COLS];
+    uint32_t count;
+    const uint32_t *at = format_scales(format, &count);
+    memset(w, fill, ROWS * row_bytes);
+    for (uint64_t i = 0; i < ROWS * COLS / format->block; i++) {
+        for (uint32_t k = 0; k < count; k++) { memcpy(w + i * format->block_bytes + at[k], one, 2); }
+    }
+    for (int i = 0; i < COLS; i++) {
+        x[i] = 1;
+        x[COLS + i] = -1;
+        x[2 * COLS + i] = i % 2 ? 1 : -1;
+    }
+    acts a = acts_new(x, ACTS, COLS, kernel->form);
+    float *want = rule_all(format, w, row_bytes, ROWS, COLS, &a);
+    for (uint32_t from = 0; from < ACTS; from++) {
+        compare_gemv(kernel, w, row_bytes, ROWS, COLS, &a, from, 1, want);
+    }
+    if (kernel->max_rows >= ACTS) { compare_gemv(kernel, w, row_bytes, ROWS, COLS, &a, 0, ACTS, want); }
+    free(want);
+    acts_free(&a);
+    free(w);
+}
+
+Test(gemv, extreme_codes) {
+    static const uint8_t fills[] = {0x00, 0xff, 0x7f, 0x80, 0x55, 0xaa};
+    for (const char *const *name = format_names; *name; name++) {
+        const tn_format *format = format_open(*name);
+        if (format->flags & TN_FORMAT_FLOAT) { continue; }
+        for (uint32_t k = 0; k < format->kernel_count; k++) {
+            const tn_format_kernel *kernel = format->kernels[k];
+            if (kernel->kind != TN_KERNEL_GEMV || (machine_isa() & kernel->isa) != kernel->isa) { continue; }
+            for (size_t i = 0; i < sizeof fills; i++) { gemv_extreme(format, kernel, fills[i]); }
+        }
+    }
+}
+
 /* ---- every kernel against exact products of another implementation */
 
 static void dot_case(const tn_format *format, const format_golden *golden, json_t *entry) {
