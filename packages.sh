@@ -1,5 +1,5 @@
 # packages.sh: sourced by try.sh and check.sh. Debian packages: install_packages NAME...
-build_packages="build-essential cmake ninja-build pkg-config libinih-dev libmbedtls-dev libjansson-dev libutf8proc-dev"
+build_packages="build-essential cmake ninja-build pkg-config libinih-dev libmbedtls-dev libjansson-dev libutf8proc-dev libedit-dev"
 model_packages="python3-venv python3-pip ca-certificates"
 test_packages="libcriterion-dev clang clang-format libclang-rt-14-dev ccache valgrind abigail-tools binutils python3 python3-numpy man-db"
 

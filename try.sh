@@ -16,7 +16,4 @@ rm -f build.log
 
 model=$(tests/models/fetch_smollm2.sh)
 
-build/bin/tenon run -m "$model" --special --temp 0 -n 128 -p "<|im_start|>user
-$question<|im_end|>
-<|im_start|>assistant
-"
+build/bin/tenon run -m "$model" --temp 0 -n 128 -p "$question"

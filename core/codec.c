@@ -1,4 +1,5 @@
-/* Text to ids and back through the tokenizer plugin that claims the file's tokenizer.ggml.model. */
+/* A tokenizer plugin that claims the file's tokenizer.ggml.model: found, opened, asked. codec_encode.c encodes with
+ * it. */
 #include "codec.h"
 
 #include "checked.h"
@@ -171,6 +172,7 @@ int32_t tn_codec_open(tn_engine *engine, const tn_gguf *file, const tn_report *r
         return code;
     }
     codec->table->vocab(codec->self, codec->tokenizer, &codec->vocab);
+    codec->threads = tn_engine_threads(engine);
     *out = codec;
     return TN_OK;
 }
@@ -199,43 +201,16 @@ uint32_t tn_codec_ends(const tn_text_codec *codec, int32_t id) {
     return codec->table->ends(codec->self, codec->tokenizer, id);
 }
 
-int32_t tn_codec_find(const tn_text_codec *codec, const char *text, uint64_t size) {
-    return codec->table->find(codec->self, codec->tokenizer, text, size);
+uint32_t tn_codec_kind(const tn_text_codec *codec, int32_t id) {
+    return codec->table->kind(codec->self, codec->tokenizer, id);
 }
 
-/* A text rarely has more ids than bytes; where it has, the first call says how many, and the second one fits.
- */
-int32_t tn_codec_encode(const tn_text_codec *codec, const char *text, uint64_t size, uint32_t flags,
-                        int32_t **ids, uint64_t *count, tn_error *err) {
-    tn_encode call = {.struct_size = codec->encode_size, .flags = flags, .text = text, .text_size = size};
-    int32_t code = TN_E_RANGE;
-    *ids = NULL;
-    *count = 0;
-    if (!tn_add_u64(size, 2, &call.count)) {
-        TN_FAIL(err, TN_E_INPUT, "a text of %" PRIu64 " bytes is too long", size);
-    }
-    for (int attempt = 0; attempt < 2 && code == TN_E_RANGE; attempt++) {
-        uint64_t room;
-        free(call.ids);
-        call.ids = NULL;
-        call.capacity = call.count;
-        if (!tn_mul_u64(call.capacity, sizeof **ids, &room) || !(call.ids = malloc(room))) {
-            TN_FAIL(err, TN_E_MEMORY, "no memory left for the ids of %" PRIu64 " bytes", size);
-        }
-        code = codec->table->encode(codec->self, codec->tokenizer, &call, err);
-    }
-    if (code == TN_OK && call.count > call.capacity) {
-        code = tn_fail(err, TN_E_BUG, "%s made %" PRIu64 " ids of %" PRIu64 " bytes", plugin_id(codec),
-                       call.count, size);
-    }
-    if (code != TN_OK) {
-        free(call.ids);
-        return code;
-    }
-    int32_t *fitted = realloc(call.ids, call.count ? call.count * sizeof *fitted : 1);
-    *ids = fitted ? fitted : call.ids;
-    *count = call.count;
-    return TN_OK;
+int64_t tn_codec_piece(const tn_text_codec *codec, int32_t id, uint32_t flags, char *out, uint64_t capacity) {
+    return codec->table->piece(codec->self, codec->tokenizer, id, flags, out, capacity);
+}
+
+int32_t tn_codec_find(const tn_text_codec *codec, const char *text, uint64_t size) {
+    return codec->table->find(codec->self, codec->tokenizer, text, size);
 }
 
 /* Most ids are short words: one call does it nearly always, the second one always. */

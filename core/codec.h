@@ -1,4 +1,4 @@
-/* codec.h - what a tn_text_codec is made of: shared by codec.c, stream.c and model.c. */
+/* codec.h - what a tn_text_codec is made of, for those who use its plugin directly. */
 #ifndef TENON_CODEC_H
 #define TENON_CODEC_H
 
@@ -13,9 +13,13 @@ struct tn_text_codec {
     tn_vocab vocab;
     const tn_entry *entry;
     uint32_t encode_size; /**< of tn_encode, as this host and the plugin agree on it */
+    uint32_t threads;     /**< the engine's */
 };
 
 /** The plugin it comes from. */
 const tn_entry *tn_codec_entry(const tn_text_codec *codec);
+/** tn_tokenizer.cut(), checked; *at is 0 where the family cannot tell. */
+int32_t tn_codec_cut(const tn_text_codec *codec, const char *text, uint64_t size, uint32_t flags,
+                     uint64_t *at, tn_error *err);
 
 #endif

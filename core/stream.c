@@ -1,4 +1,4 @@
-/* Incremental decoding: the pieces of ids one after another, out in whole characters (utf8_hold.c). */
+/* Incremental decoding: the pieces of ids one after another, out in whole characters (utf8_hold.c) or as they are. */
 #include "checked.h"
 #include "codec.h"
 #include "utf8_hold.h"
@@ -10,6 +10,7 @@ struct tn_stream {
     const tn_text_codec *codec;
     uint32_t flags;
     uint32_t at_start; /* the next id begins a text */
+    uint32_t bytes;    /* 1: out as they are */
     tn_utf8_hold hold;
     char *piece, *text; /* room for `capacity` bytes, and for what may come out of them */
     uint64_t capacity;
@@ -31,7 +32,10 @@ int32_t tn_stream_create(const tn_text_codec *codec, uint32_t flags, uint32_t at
     *out = NULL;
     tn_stream *stream = calloc(1, sizeof *stream);
     if (!stream) { TN_FAIL(err, TN_E_MEMORY, "no memory left for a stream of text"); }
-    *stream = (tn_stream){.codec = codec, .flags = flags, .at_start = at_start};
+    *stream = (tn_stream){.codec = codec,
+                          .flags = flags & ~TN_STREAM_BYTES,
+                          .at_start = at_start,
+                          .bytes = (flags & TN_STREAM_BYTES) != 0};
     int32_t code = grow(stream, 256, err);
     if (code != TN_OK) {
         tn_stream_free(stream);
@@ -75,6 +79,11 @@ int32_t tn_stream_push(tn_stream *stream, int32_t id, const char **text, uint64_
     if (stream->at_start) { skip = codec->table->leading(codec->self, codec->tokenizer, id); }
     if (skip > bytes) { skip = bytes; }
     stream->at_start = 0;
+    if (stream->bytes) {
+        *text = stream->piece + skip;
+        *size = bytes - skip;
+        return TN_OK;
+    }
     *text = stream->text;
     *size = tn_utf8_hold_push(&stream->hold, stream->piece + skip, bytes - skip, stream->text);
     return TN_OK;

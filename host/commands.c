@@ -6,13 +6,26 @@
 #include <string.h>
 
 const struct command commands[] = {
-    {CMD_RUN, "run", "", "continue a text",
-     "Continues the text given with -p, -f or on standard input, as it is, and writes the continuation to standard "
-     "output. BOS is put in front where the file asks for it. With --special the text may hold control tokens, which is "
-     "how an instruct model is asked before chat templates are there.\n\n"
+    {CMD_RUN, "run", "", "answer a message, or continue a text",
+     "Sends the text of -p, -f or standard input as a user's message through the model's chat template, and writes the "
+     "answer to standard output. --messages sends a whole conversation. With --raw, and where the file has no template, the "
+     "text is continued as it is; BOS is put in front where the file asks for it. Nothing that a message says becomes a "
+     "control token.\n\n"
      "Ends with a line of statistics on standard error: tokens, time and rate of the prompt and of what was generated, "
-     "and why it stopped: eos, length, context or interrupt.",
+     "and why it stopped: eos, stop, length, context or interrupt.",
      cmd_run},
+    {CMD_CHAT, "chat", "", "a conversation",
+     "Reads messages and answers them, on a terminal with editing, recall of earlier lines (arrow keys, ^R) and commands: "
+     "/help lists them. A line that ends in a backslash goes on in the next one; \"\"\" begins and ends a message of "
+     "several lines. ^C stops an answer, not the program. From a pipe each line is a message. What earlier turns have "
+     "computed is kept; where the context is full, that is said, and /undo or /clear make room.",
+     cmd_chat},
+    {CMD_TEMPLATE, "template", "", "a conversation as the prompt that the model would get",
+     "Renders the conversation of --messages by the model's chat template and writes the prompt, nothing else. The variables "
+     "are those of Hugging Face transformers: add_generation_prompt is true, bos_token and eos_token are the file's, unless "
+     "--set says otherwise. Needs only the file's metadata. An error in the template, or one that it raises, is told with line "
+     "and column, with status 1.",
+     cmd_template},
     {CMD_INFO, "info", "", "what a model file is",
      "Reports the program's version, the instruction sets and backends in use, and of the file what it is: architecture, "
      "sizes, tokenizer, the histogram of its tensor types (the name on the file is a claim, the histogram is the fact), "
@@ -81,6 +94,21 @@ const struct command commands[] = {
      cmd_split},
     {CMD_MERGE, "merge", "", "put the shards of a model together",
      "Copies a split model, named by any of its shards, into one file.", cmd_merge},
+    {CMD_TOKENIZE, "tokenize", "[TEXT]", "a text as token ids",
+     "Reads a text of any length, as it is, and writes the ids of its tokens, which `tenon detokenize` takes. What the "
+     "file asks to be added (BOS, EOS, CLS, SEP) is added. Needs only the vocabulary: files without tensors and of any "
+     "architecture will do. Memory does not grow with the text, but with the longest stretch that cannot be cut.\n\n"
+     "With --jsonl each line is an object {\"text\": ...}, or {\"text_b64\": ...} for any bytes, with \"pair\" for a second "
+     "text and \"special\" and \"add\", true or false, in place of the options; the answer is {\"ids\": [...]}, with "
+     "\"types\" where a pair was given. A line that is wrong gives {\"error\": ...} in its place, and status 2 at the end.",
+     cmd_tokenize},
+    {CMD_DETOKENIZE, "detokenize", "[IDS ...]", "token ids as a text",
+     "Reads token ids, separated by blanks or commas, and writes the bytes that they stand for and nothing else: bytes "
+     "that are no UTF-8 as they are, no newline at the end.\n\n"
+     "With --jsonl each line is an object {\"ids\": [...]}, with \"skip_special\", true or false, in place of the option; "
+     "the answer is {\"text\": ...} or, where that is no UTF-8, {\"text_b64\": ...}. A line that is wrong gives "
+     "{\"error\": ...} in its place, and status 2 at the end.",
+     cmd_detokenize},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -11,6 +11,8 @@
 #include <jansson.h>
 
 int cmd_run(struct options *options);
+int cmd_chat(struct options *options);
+int cmd_template(struct options *options);
 int cmd_info(struct options *options);
 int cmd_fit(struct options *options);
 int cmd_logits(struct options *options);
@@ -24,6 +26,8 @@ int cmd_merge(struct options *options);
 int cmd_quantize(struct options *options);
 int cmd_imatrix(struct options *options);
 int cmd_perplexity(struct options *options);
+int cmd_tokenize(struct options *options);
+int cmd_detokenize(struct options *options);
 
 /* ---- shared.c: engine and messages ------------------------------------------------------------------- */
 
@@ -58,6 +62,7 @@ void install_signals(void);
 void interrupt_session(tn_session *session); /* the session to cancel; NULL: none */
 bool interrupted(void);
 int interrupt_status(void); /* 130 after ^C */
+bool interrupt_clear(void); /* forgets a ^C; false if there was none, or another signal came */
 /* A file to remove if the program has to end at once; NULL: none. */
 void unfinished_file(const char *path);
 
@@ -85,6 +90,8 @@ json_t *reasons_json(const tn_fit *fit);
 /* Sets a member of a report to a text or a count. */
 void set_text(json_t *object, const char *key, const char *text);
 void set_count(json_t *object, const char *key, uint64_t value);
+/* Length of the well-formed UTF-8 sequence at `text`, 0 if there is none (Unicode 15, table 3-7). */
+size_t utf8_length(const unsigned char *text, size_t size);
 /* A string that may hold any bytes: what is not UTF-8 becomes U+FFFD. */
 json_t *text_json(const char *text, size_t size);
 

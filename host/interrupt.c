@@ -66,6 +66,12 @@ bool interrupted(void) {
     return interrupt_seen != 0;
 }
 
+bool interrupt_clear(void) {
+    if (interrupt_seen != SIGINT) { return false; }
+    interrupt_seen = 0;
+    return true;
+}
+
 int interrupt_status(void) {
     return 128 + interrupt_seen;
 }

@@ -35,11 +35,18 @@ enum {
     CMD_PERPLEXITY = 1 << 11,
     CMD_SPLIT = 1 << 12,
     CMD_MERGE = 1 << 13,
-    CMD_ALL = (1 << 14) - 1,
-    CMD_MODEL = CMD_RUN | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO | CMD_IMATRIX |
-                CMD_PERPLEXITY,                /* takes what running takes */
-    CMD_FILE = CMD_MODEL | CMD_CHECK,          /* takes -m */
-    CMD_CHUNKS = CMD_IMATRIX | CMD_PERPLEXITY, /* reads a text in chunks */
+    CMD_TOKENIZE = 1 << 14,
+    CMD_DETOKENIZE = 1 << 15,
+    CMD_CHAT = 1 << 16,
+    CMD_TEMPLATE = 1 << 17,
+    CMD_ALL = (1 << 18) - 1,
+    CMD_GENERATE = CMD_RUN | CMD_CHAT,
+    CMD_PROMPT = CMD_GENERATE | CMD_TEMPLATE, /* takes a chat template and what it is rendered with */
+    CMD_MODEL = CMD_GENERATE | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO | CMD_IMATRIX |
+                CMD_PERPLEXITY, /* takes what running takes */
+    CMD_TOKENS = CMD_TOKENIZE | CMD_DETOKENIZE,
+    CMD_FILE = CMD_MODEL | CMD_CHECK | CMD_TOKENS | CMD_TEMPLATE, /* takes -m */
+    CMD_CHUNKS = CMD_IMATRIX | CMD_PERPLEXITY,                    /* reads a text in chunks */
 };
 
 enum { MAX_LIST = 32 };
@@ -52,14 +59,20 @@ struct text_list {
 
 /* Everything that can be said on a command line, with the command's defaults where it was not said. */
 struct options {
+    const char *command; /* its name */
     const char *model, *prompt, *file, *ids, *out, *tokenize, *cache, *backend, *format;
     const char *base, *save; /* of perplexity */
     const char *input, *type, *importance, *output_type, *embedding_type, *tensor_type_file; /* of quantize */
+    const char *messages, *tools, *system, *template_file, *template_name,
+        *now; /* of run, chat and template */
+    struct text_list settings, stops;
+    bool raw, template_info;
     struct text_list tensor_types;
     uint64_t split_size;
     int64_t split_tensors;
     bool as_shards;
     bool pure, leave_output, allow_requantize, dry_run, keep_split, force;
+    bool as_ids, pieces, no_add, skip_special, jsonl; /* of tokenize and detokenize */
     struct text_list plugin_dirs, in_files;
     int64_t chunks, from_chunk; /* of a text; chunks 0: all */
     int64_t count, prompt_count, gen_count, repeats, threads, context, step, repeat_last;

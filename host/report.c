@@ -155,8 +155,7 @@ json_t *reasons_json(const tn_fit *fit) {
     return list;
 }
 
-/* Length of the well-formed UTF-8 sequence at `text`, 0 if there is none (Unicode 15, table 3-7). */
-static size_t utf8_length(const unsigned char *text, size_t size) {
+size_t utf8_length(const unsigned char *text, size_t size) {
     unsigned char lead = text[0];
     size_t length = lead < 0x80   ? 1
                     : lead < 0xc2 ? 0

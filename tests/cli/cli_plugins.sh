@@ -1,7 +1,7 @@
 # tenon plugins: list, explain, check.
 . "$(dirname "$0")/cli.sh"
 expect 0 "$tenon" plugins list
-for id in arch.llama backend.cpu backend.reference format.f16 format.q4_1 tokenizer.bpe tokenizer.spm; do says "$id"; done
+for id in arch.llama backend.cpu backend.reference format.f16 format.q4_1 tokenizer.bpe tokenizer.spm tokenizer.wordpiece; do says "$id"; done
 says_not "NOT USABLE"
 expect 0 "$tenon" plugins list --json
 python3 -c 'import json,sys; assert len(json.load(open(sys.argv[1]))) >= 12' "$work/out" || fail "not JSON, or too short"

@@ -6,6 +6,9 @@ model=${TENON_TEST_SMOLLM2:-}
 cd "$work" && ln -s "$model" model.gguf && seq -s ' is a number, ' 300 >text.txt && printf 'hello\n' >prompt.txt
 mkdir bin && ln -s "$tenon" bin/tenon && PATH=$work/bin:$PATH
 while IFS= read -r line; do
+    case $model:$line in
+    "$models"/*:tenon\ chat*|"$models"/*:tenon\ template*) echo "skipped: $line (the fixture has no chat template)"; continue ;;
+    esac
     echo "$line"
     expect 0 sh -c "$line"
 done < <(sed -n 's/^    \(tenon .*\)$/\1/p' "$TENON_TEST_SOURCE/README.md" | sed 's/ *# .*//')

@@ -112,14 +112,58 @@ void tn_codec_close(tn_text_codec *codec);
 /** The model's own; NULL if it has none. Closed with the model. [any] */
 const tn_text_codec *tn_model_codec(const tn_model *model);
 void tn_codec_vocab(const tn_text_codec *codec, tn_vocab *out); /**< [any] */
-/** [any] Text to ids in memory of the caller's to free() (at least one byte). flags: TN_ENCODE_*. */
+
+/** A text to encode. Zero everywhere is a fine default. */
+typedef struct tn_codec_text {
+    const char *text; /**< any bytes, NUL among them */
+    uint64_t size;
+    uint32_t flags;   /**< TN_ENCODE_* */
+    uint32_t threads; /**< most threads for a long text; 0: as many as the engine has. The ids are the same */
+    const uint64_t *plain; /**< plain_count ranges without special tokens, as in tn_encode */
+    uint64_t plain_count;
+    const char *pair; /**< a second text, as in tn_encode; NULL: none */
+    uint64_t pair_size;
+} tn_codec_text;
+
+/**
+ * [any] Text to ids and, unless `types` is NULL, to the number of the text that each is of (0, or 1: the pair), in
+ * memory of the caller's to free() (at least one byte each). Texts of more than 256 KiB are cut where the family says
+ * that they can be cut, and their parts encoded by several threads; not with plain ranges or a pair. TN_E_INPUT: plain
+ * ranges out of order or outside the text, a pair that the family does not take; TN_E_PLUGIN_ABI: the plugin was built
+ * before there were plain ranges, pairs or types, and they are asked for.
+ */
+int32_t tn_codec_encode_text(const tn_text_codec *codec, const tn_codec_text *text, int32_t **ids,
+                             uint8_t **types, uint64_t *count, tn_error *err);
+/** [any] The same for a text and nothing else. */
 int32_t tn_codec_encode(const tn_text_codec *codec, const char *text, uint64_t size, uint32_t flags,
                         int32_t **ids, uint64_t *count, tn_error *err);
 /** [any] Ids to bytes, in memory of the caller's to free(), NUL at the end. flags: TN_DECODE_*. */
 int32_t tn_codec_decode(const tn_text_codec *codec, const int32_t *ids, uint64_t count, uint32_t flags,
                         char **text, uint64_t *size, tn_error *err);
 uint32_t tn_codec_ends(const tn_text_codec *codec, int32_t id); /**< [any] 1: generation ends with it */
+uint32_t tn_codec_kind(const tn_text_codec *codec, int32_t id); /**< [any] TN_TOKEN_*, 0: no such id */
+/** [any] The bytes of one id inside a text, as tn_tokenizer.piece: at most `capacity` are written; returns how many
+ * there are, -1: no such id. */
+int64_t tn_codec_piece(const tn_text_codec *codec, int32_t id, uint32_t flags, char *out, uint64_t capacity);
 int32_t tn_codec_find(const tn_text_codec *codec, const char *text, uint64_t size); /**< [any] id or -1 */
+
+/**
+ * Incremental encoding of a text of any length: bytes in, in pieces cut anywhere, also inside a character or a special
+ * token; ids out once no further text can change them. All ids together are those of the whole text. Memory: the last
+ * piece with its ids, and the longest stretch in which the family finds no place to cut; of a family that cannot tell,
+ * the whole text. One thread at a time.
+ */
+typedef struct tn_encoder tn_encoder;
+/** flags: TN_ENCODE_ADD puts BOS in front of the first ids and EOS or SEP behind the last; TN_ENCODE_SPECIAL. threads
+ * as in tn_codec_text. */
+int32_t tn_encoder_create(const tn_text_codec *codec, uint32_t flags, uint32_t threads, tn_encoder **out,
+                          tn_error *err);
+void tn_encoder_free(tn_encoder *encoder); /**< NULL is fine */
+/** *ids and *count: what is certain now; valid until the next call. After a failure an encoder can only be freed. */
+int32_t tn_encoder_push(tn_encoder *encoder, const char *bytes, uint64_t size, const int32_t **ids,
+                        uint64_t *count, tn_error *err);
+/** The text ends: the ids that are left. Then the encoder is as new. */
+int32_t tn_encoder_finish(tn_encoder *encoder, const int32_t **ids, uint64_t *count, tn_error *err);
 
 /**
  * Incremental decoding: ids in, whole UTF-8 characters out. At most 3 bytes are held back, and only where
@@ -127,6 +171,8 @@ int32_t tn_codec_find(const tn_text_codec *codec, const char *text, uint64_t siz
  * prefix.
  */
 typedef struct tn_stream tn_stream;
+/** A flag of tn_stream_create() beside TN_DECODE_*: bytes as they are, nothing held back, nothing replaced. */
+#define TN_STREAM_BYTES (1u << 31)
 /** `at_start`: the first id begins a text, so the family's rule for the leading space applies. */
 int32_t tn_stream_create(const tn_text_codec *codec, uint32_t flags, uint32_t at_start, tn_stream **out,
                          tn_error *err);
@@ -135,6 +181,25 @@ void tn_stream_free(tn_stream *stream);
 int32_t tn_stream_push(tn_stream *stream, int32_t id, const char **text, uint64_t *size, tn_error *err);
 /** What was still held back, as U+FFFD; the stream is as new but not at the start of a text. */
 void tn_stream_flush(tn_stream *stream, const char **text, uint64_t *size);
+
+/**
+ * Stop strings: text in, in pieces cut anywhere; out what can be shown. The text ends where a stop string is complete
+ * for the first time; of several that are complete there the longest counts. What stands before it is shown, of it
+ * nothing. Held back is only what may be the beginning of a stop string, as long as it may. Time in proportion to the
+ * text, however many strings there are. One thread at a time.
+ */
+typedef struct tn_stops tn_stops;
+/** `sizes` NULL: the strings end with NUL. Strings are copied. TN_E_INPUT: an empty one. */
+int32_t tn_stops_create(const char *const *strings, const uint64_t *sizes, uint64_t count, tn_stops **out,
+                        tn_error *err);
+void tn_stops_free(tn_stops *stops); /**< NULL is fine */
+/** *shown: valid until the next call. Once a stop string was found nothing more comes out. */
+int32_t tn_stops_push(tn_stops *stops, const char *text, uint64_t size, const char **shown,
+                      uint64_t *shown_size, tn_error *err);
+/** The number of the stop string that was found (of equal ones the first), -1: none yet. */
+int64_t tn_stops_matched(const tn_stops *stops);
+/** No more text comes: what was held back. Then a new text may begin. */
+void tn_stops_flush(tn_stops *stops, const char **shown, uint64_t *shown_size);
 
 /* ---- sessions --------------------------------------------------------------------------------------- */
 

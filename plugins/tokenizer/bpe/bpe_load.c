@@ -3,8 +3,9 @@
  */
 #include "bpe.h"
 #include "bpe_alphabet.h"
+#include "bpe_raw.h"
+#include "bpe_split.h"
 
-#define KEY_PRE "tokenizer.ggml.pre"
 #define KEY_MERGES "tokenizer.ggml.merges"
 
 static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
@@ -13,27 +14,8 @@ static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
 }
 
 static uint32_t mask_strips(tn_text text) {
-    return text.size == 6 && memcmp(text.data, "<mask>", 6) == 0 ? TN_SPECIAL_STRIP_LEFT : 0;
-}
-
-static const tn_rules *read_rules(const tn_meta *meta, tn_faults *faults) {
-    static const char wanted[] =
-        "a known rule set: gpt-2, llama-bpe, qwen2, gpt-4o, starcoder, smollm, falcon, ...";
-    tn_kv kv;
-    if (!tn_key_find(meta, KEY_PRE, &kv)) {
-        tn_fault(faults, TN_E_TOKENIZER_PRE, KEY_PRE, wanted, "nothing");
-        return NULL;
-    }
-    if (kv.type != TN_KV_STRING) {
-        tn_fault_type(faults, KEY_PRE, &kv, "a string");
-        return NULL;
-    }
-    const tn_rules *rules = tn_rules_find(kv.data, kv.count);
-    if (!rules) {
-        tn_fault(faults, TN_E_TOKENIZER_PRE, KEY_PRE, wanted, "\"%.*s\"",
-                 (int)(kv.count < 80 ? kv.count : 80), (const char *)kv.data);
-    }
-    return rules;
+    int mask = text.size == 6 && (memcmp(text.data, "<mask>", 6) == 0 || memcmp(text.data, "[MASK]", 6) == 0);
+    return mask ? TN_SPECIAL_STRIP_LEFT : 0;
 }
 
 /* ---- merges ------------------------------------------------------------------------------------------ */
@@ -47,12 +29,39 @@ static int split_merge(tn_text text, tn_text *left, tn_text *right) {
     return right->size > 0 && text.size < UINT32_MAX;
 }
 
+/* Entries longer than this would be cut in too many ways to try them all. */
+enum { BY_ID_LONGEST = 256 };
+
+static void check_entries(tn_bpe *bpe, tn_faults *faults) {
+    const tn_vocabulary *v = &bpe->vocabulary;
+    bpe->by_id = 1;
+    for (uint32_t i = 0; faults->code == TN_OK && i < v->facts.size; i++) {
+        uint64_t size = v->piece_at[i + 1] - v->piece_at[i];
+        if (size > BY_ID_LONGEST) {
+            tn_fault(faults, TN_E_TOKENIZER_INVALID, "tokenizer.ggml.tokens",
+                     "entries of at most 256 bytes where there are no merges", "%llu bytes at entry %u",
+                     (unsigned long long)size, i);
+        }
+    }
+}
+
+static int begins_with_space(tn_text text) {
+    return text.size >= 3 && memcmp(text.data, TN_RAW_SPACE, 3) == 0;
+}
+
+static int ends_with_space(tn_text text) {
+    return text.size >= 3 && memcmp(text.data + text.size - 3, TN_RAW_SPACE, 3) == 0;
+}
+
 /* Checks the merges; their table is made when a text is first encoded: making it takes longer than all the rest,
  * and a file that is only looked at, or refused, never needs it. */
 static void check_merges(tn_bpe *bpe, const tn_meta *meta, tn_faults *faults) {
     tn_kv kv;
     if (!tn_key_strings(faults, meta, KEY_MERGES, &kv)) {
-        if (!tn_key_find(meta, KEY_MERGES, &kv)) {
+        int absent = !tn_key_find(meta, KEY_MERGES, &kv);
+        if (absent && bpe->rules && (bpe->rules->flags & TN_RULES_BY_ID)) {
+            check_entries(bpe, faults);
+        } else if (absent) {
             tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "an array of strings", "nothing");
         }
         return;
@@ -72,6 +81,9 @@ static void check_merges(tn_bpe *bpe, const tn_meta *meta, tn_faults *faults) {
             tn_fault(faults, TN_E_TOKENIZER_INVALID, KEY_MERGES, "two texts with a space between them",
                      "\"%.*s\" at entry %u", (int)(text.size < 40 ? text.size : 40), text.data, i);
             return;
+        }
+        if (begins_with_space(right) && !ends_with_space(left)) {
+            bpe->joins[(unsigned char)left.data[left.size - 1]] = 1;
         }
     }
 }
@@ -103,7 +115,30 @@ static uint32_t symbol_of(loader *l, const unsigned char *text, uint32_t size) {
 static void put_merge(tn_bpe *bpe, const tn_merge_slot *merge) {
     if (!merge->left_1) { return; }
     tn_merge_slot *slot = tn_bpe_merge_slot(bpe, merge->left_1 - 1, merge->right);
-    if (!slot->left_1) { *slot = *merge; } /* of equal ones the first counts */
+    if (slot->left_1) { return; } /* of equal ones the first counts */
+    *slot = *merge;
+    uint64_t bit = tn_bpe_filter_bit(bpe, tn_bpe_merge_hash(bpe, merge->left_1 - 1, merge->right));
+    bpe->merge_filter[bit / 64] |= 1ull << bit % 64;
+}
+
+enum { USED = 0 }; /* product of two bytes that give nothing yet */
+
+static void put_byte_pair(tn_bpe *bpe, const unsigned char *bytes, tn_pair merge) {
+    tn_pair *place = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
+    if (place->rank != TN_RANK_NONE) { return; }
+    if (place->product != USED) { bpe->sure[place - bpe->byte_pairs] = merge.rank; }
+    *place = merge;
+}
+
+/* Notes that a merge has these bytes for a part: if two bytes give them, they should have by now. */
+static void use_part(tn_bpe *bpe, const unsigned char *bytes, uint32_t size) {
+    tn_pair *place = size == 2 ? &bpe->byte_pairs[bytes[0] << 8 | bytes[1]] : NULL;
+    if (place && place->rank == TN_RANK_NONE) { place->product = USED; }
+}
+
+static void note_rank(uint32_t *ranks, unsigned char first, unsigned char second, uint32_t rank) {
+    uint32_t *lowest = &ranks[first << 8 | second];
+    if (rank < *lowest) { *lowest = rank; }
 }
 
 /* One merge as bytes, its product's: left and right part one behind the other. */
@@ -112,12 +147,20 @@ typedef struct pair {
     uint32_t left, right; /* sizes */
 } pair;
 
+static uint32_t read_bytes(const tn_bpe *bpe, tn_text text, unsigned char *out) {
+    if (!(bpe->rules->flags & TN_RULES_RAW)) {
+        return (uint32_t)tn_alphabet_bytes(text.data, text.size, out);
+    }
+    memcpy(out, text.data, text.size);
+    return (uint32_t)text.size;
+}
+
 /* Writes a merge's bytes to `out`, which has room for the text. */
 static pair read_pair(loader *l, tn_text text, unsigned char *out) {
     tn_text left, right;
     split_merge(text, &left, &right);
-    pair made = {.bytes = out, .left = (uint32_t)tn_alphabet_bytes(left.data, left.size, out)};
-    made.right = (uint32_t)tn_alphabet_bytes(right.data, right.size, out + made.left);
+    pair made = {.bytes = out, .left = read_bytes(l->bpe, left, out)};
+    made.right = read_bytes(l->bpe, right, out + made.left);
     const tn_words *words = &l->bpe->vocabulary.words;
     tn_words_prefetch(words, made.bytes, made.left);
     tn_words_prefetch(words, made.bytes + made.left, made.right);
@@ -132,6 +175,11 @@ static int32_t take_pair(loader *l, const pair *p, uint32_t rank) {
     tn_merge_slot *waiting = &l->waiting[rank % WAITING];
     put_merge(l->bpe, waiting);
     *waiting = (tn_merge_slot){a + 1, b, rank, product};
+    use_part(l->bpe, p->bytes, p->left);
+    use_part(l->bpe, p->bytes + p->left, p->right);
+    if (p->right == 1) { note_rank(l->bpe->before, p->bytes[p->left - 1], p->bytes[p->left], rank); }
+    if (p->left == 1) { note_rank(l->bpe->behind, p->bytes[0], p->bytes[1], rank); }
+    if (p->left == 1 && p->right == 1) { put_byte_pair(l->bpe, p->bytes, (tn_pair){rank, product}); }
     __builtin_prefetch(&l->bpe->merges[tn_bpe_merge_place(l->bpe, a, b)], 1);
     return TN_OK;
 }
@@ -154,14 +202,52 @@ static int32_t read_batch(loader *l, const unsigned char **at, uint32_t rank, ui
     return TN_OK;
 }
 
+/* The merges that entries stand for: each with each of its cuts whose two sides are entries. Returns how many
+ * there are; puts them into the table if there is one. */
+static uint32_t merges_of_entries(tn_bpe *bpe) {
+    const tn_vocabulary *v = &bpe->vocabulary;
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < v->facts.size; id++) {
+        const unsigned char *bytes = v->pieces + v->piece_at[id];
+        uint64_t size = v->piece_at[id + 1] - v->piece_at[id];
+        if (tn_words_find(&v->words, bytes, size) != id) { continue; }
+        for (uint64_t cut = 1; cut < size; cut++) {
+            uint32_t left = tn_words_find(&v->words, bytes, cut);
+            uint32_t right =
+                left == TN_WORD_NONE ? TN_WORD_NONE : tn_words_find(&v->words, bytes + cut, size - cut);
+            if (right == TN_WORD_NONE) { continue; }
+            count++;
+            if (!bpe->merges) { continue; }
+            put_merge(bpe, &(tn_merge_slot){left + 1, right, id, id});
+            if (size == 2) { bpe->byte_pairs[bytes[0] << 8 | bytes[1]] = (tn_pair){id, id}; }
+        }
+    }
+    return count;
+}
+
 static int32_t read_merges(loader *l) {
     tn_bpe *bpe = l->bpe;
     uint64_t slots = 16;
+    if (bpe->by_id) { bpe->merge_count = merges_of_entries(bpe); }
     while (slots / 3 * 2 <= bpe->merge_count) { slots *= 2; }
     bpe->merges = tn_arena_get(&bpe->vocabulary.arena, slots, sizeof *bpe->merges);
-    if (!bpe->merges || tn_words_create(&l->absent, bpe->vocabulary.host, 0) != TN_OK) { return TN_E_MEMORY; }
+    bpe->byte_pairs = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->byte_pairs);
+    bpe->merge_filter = tn_arena_get(&bpe->vocabulary.arena, 4 * slots / 64 + 1, sizeof(uint64_t));
+    bpe->filter_mask = 4 * slots - 1;
+    bpe->sure = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->sure);
+    bpe->before = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->before);
+    bpe->behind = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->behind);
+    if (!bpe->merges || !bpe->merge_filter || !bpe->byte_pairs || !bpe->sure || !bpe->before ||
+        !bpe->behind || tn_words_create(&l->absent, bpe->vocabulary.host, 0) != TN_OK) {
+        return TN_E_MEMORY;
+    }
+    memset(bpe->byte_pairs, 0xff, 65536 * sizeof *bpe->byte_pairs); /* TN_RANK_NONE */
+    memset(bpe->before, 0xff, 65536 * sizeof *bpe->before);
+    memset(bpe->behind, 0xff, 65536 * sizeof *bpe->behind);
+    memset(bpe->sure, 0xff, 65536 * sizeof *bpe->sure);
     bpe->merge_mask = slots - 1;
     bpe->merge_seed = bpe->vocabulary.words.seed;
+    if (bpe->by_id) { return merges_of_entries(bpe), TN_OK; }
     const unsigned char *at = bpe->merge_texts;
     for (uint32_t i = 0; i < bpe->merge_count; i += WAITING) {
         uint32_t left = bpe->merge_count - i;
@@ -178,7 +264,8 @@ int32_t tn_bpe_make_merges(tn_bpe *bpe, tn_error *err) {
     if (!atomic_load_explicit(&bpe->merges_made, memory_order_relaxed)) {
         loader l = {
             .bpe = bpe, .scratch.host = bpe->vocabulary.host, .symbols = bpe->vocabulary.facts.size + 256};
-        code = read_merges(&l);
+        code = tn_cache_create(&bpe->cache, l.bpe->vocabulary.host, bpe->vocabulary.facts.size);
+        if (code == TN_OK) { code = read_merges(&l); }
         tn_words_free(&l.absent);
         tn_scratch_free(&l.scratch);
         atomic_store_explicit(&bpe->merges_made, code == TN_OK, memory_order_release);
@@ -196,40 +283,81 @@ static void find_byte_symbols(tn_bpe *bpe) {
         uint32_t id = tn_words_find(&bpe->vocabulary.words, &byte, 1);
         bpe->byte_symbols[b] = id != TN_WORD_NONE ? id : bpe->vocabulary.facts.size + b;
     }
+    if (bpe->rules->flags & TN_RULES_RAW) { tn_raw_bytes(bpe); }
 }
 
-/* 1 if every byte of well-formed UTF-8 has an entry and nothing changes the text on its way. */
+/* Lines are long words. Where no merge reaches over the space behind a byte, they can be cut there. */
+static void cut_lines(tn_bpe *bpe) {
+    if (bpe->rules->stage_count > 1 || !(bpe->rules->flags & TN_RULES_SPACES)) { return; }
+    bpe->own_rules = *bpe->rules;
+    bpe->own_rules.stages = bpe->own_stages;
+    bpe->own_rules.stage_count = 2;
+    bpe->own_stages[0] = bpe->rules->stages[0];
+    bpe->own_stages[1] = (tn_stage){.next = tn_split_joined, .joins = bpe->joins};
+    bpe->rules = &bpe->own_rules;
+}
+
+static int has_space(const tn_bpe *bpe) {
+    return tn_words_find(&bpe->vocabulary.words, (const unsigned char *)TN_RAW_SPACE, 3) != TN_WORD_NONE;
+}
+
+/* 1 if every byte of well-formed UTF-8 has an entry, and U+2581 where it is the space, and nothing changes the
+ * text on its way. */
 static uint32_t is_exact(const tn_bpe *bpe) {
+    if ((bpe->rules->flags & TN_RULES_SPACES) && !has_space(bpe)) { return 0; }
     for (uint32_t b = 0; b < 0xf5; b++) {
         if (b != 0xc0 && b != 0xc1 && bpe->byte_symbols[b] >= bpe->vocabulary.facts.size) { return 0; }
     }
-    return !(bpe->rules->flags & TN_RULES_NFC) && !tn_specials_strip(&bpe->vocabulary.specials);
+    return !(bpe->rules->flags & (TN_RULES_NFC | TN_RULES_PREFIX | TN_RULES_NO_WHITE)) &&
+           !tn_specials_strip(&bpe->vocabulary.specials);
 }
 
-static void load(tn_bpe *bpe, const tn_host *host, const tn_meta *meta, tn_faults *faults) {
-    bpe->rules = read_rules(meta, faults);
-    uint32_t flags = bpe->rules ? bpe->rules->flags : 0;
-    tn_family family = {
-        .bos = 11,
-        .eos = 11,
+static tn_family family_of(const tn_meta *meta, uint32_t flags) {
+    tn_kv kv;
+    int raw = (flags & TN_RULES_RAW) != 0;
+    int keyed =
+        raw && !tn_key_find(meta, "tokenizer.ggml.pre", &kv); /* gemma4 has no ids but those that keys give */
+    return (tn_family){
+        .bos = keyed || (flags & TN_RULES_NO_BOS_ID) ? -1 : 11,
+        .eos = keyed ? -1 : 11,
         .unknown = -1,
         .ids_if_special = 1, /* 11 ends a text in Falcon; elsewhere it is a comma */
         .add_bos = (flags & TN_RULES_BOS) != 0,
         .add_separator = (flags & TN_RULES_SEPARATOR) != 0,
         .merged = 1u << TN_TOKEN_NORMAL,
-        .pieces_are_words = 1,
+        .pieces_are_words = !raw,
         .well_formed = 1,
-        .piece = read_piece,
+        .piece = flags & TN_RULES_SPACES ? tn_raw_piece_spaced
+                 : raw                   ? tn_raw_piece
+                                         : read_piece,
+        .piece_wanted = "<0x00> to <0xFF> for a byte",
         .strip = flags & TN_RULES_MASK_STRIPS ? mask_strips : NULL,
     };
+}
+
+static void load(tn_bpe *bpe, const tn_host *host, const tn_meta *meta, tn_faults *faults) {
+    bpe->rules = tn_bpe_rules(meta, faults);
+    uint32_t flags = bpe->rules ? bpe->rules->flags : 0;
+    tn_family family = family_of(meta, flags);
     tn_vocabulary_load(&bpe->vocabulary, host, meta, &family, faults);
+    tn_vocab *facts = &bpe->vocabulary.facts;
     if (bpe->vocabulary.space_prefix) {
         tn_fault(faults, TN_E_TOKENIZER_INVALID, "tokenizer.ggml.add_space_prefix",
                  "false: byte-level BPE puts no space in front", "true");
     }
+    if ((flags & TN_RULES_PREFIX) && faults->code == TN_OK && !has_space(bpe)) {
+        tn_fault(faults, TN_E_TOKENIZER_INVALID, "tokenizer.ggml.tokens", "an entry U+2581", "none");
+    }
+    if (flags & TN_RULES_NO_WHITE) {
+        bpe->lower_case = tn_key_bool(faults, meta, "tokenizer.ggml.normalizer.lowercase", 0);
+    }
     if (faults->code == TN_OK) { find_byte_symbols(bpe); }
     check_merges(bpe, meta, faults);
-    if (faults->code == TN_OK) { bpe->vocabulary.facts.exact = is_exact(bpe); }
+    if (faults->code != TN_OK) { return; }
+    cut_lines(bpe);
+    if (flags & TN_RULES_ALWAYS_BOS) { facts->add_bos = facts->bos >= 0; }
+    facts->exact = is_exact(bpe);
+    if (flags & TN_RULES_SPACES) { facts->exact_except = "U+2581"; }
 }
 
 int32_t tn_bpe_create(void *self, const tn_meta *meta, const tn_report *report, void **tokenizer,
@@ -254,6 +382,7 @@ void tn_bpe_destroy(void *self, void *tokenizer) {
     tn_bpe *bpe = tokenizer;
     if (!bpe) { return; }
     bpe->vocabulary.arena.host = host;
+    tn_cache_free(&bpe->cache);
     tn_vocabulary_free(&bpe->vocabulary);
     pthread_mutex_destroy(&bpe->making);
     host->free(host, bpe);

@@ -1,10 +1,11 @@
 /*
- * bpe_split.c - see bpe_split.h. A regular expression takes the first alternative that matches, each
- * greedily; the functions below follow that order, with the backtracking worked out beforehand.
+ * bpe_split.c - see bpe_split.h: the expressions that cut whole texts. A regular expression takes the first
+ * alternative that matches, each greedily; the functions below follow that order, with the backtracking worked
+ * out beforehand.
  */
 #include "bpe_split.h"
 
-#include "unicode_tables.h"
+#include "bpe_sets.h"
 
 typedef const unsigned char *place;
 
@@ -72,90 +73,145 @@ TN_SPLITTER(tn_split_gpt2) {
     return space(at, end, 0);
 }
 
-/* \p{N}{1,digits}| ?[^\s\p{L}\p{N}]+[after_symbols]*|\s*[\r\n]+|WS; what is neither must be a letter. */
-static place no_word(const tn_stage *stage, place at, place end) {
-    if (is_at(at, end, NUMBER)) { return run_most(at, end, NUMBER, stage->digits); }
+/* ---- CI|[^no_prefix]?[letters]+|\p{N}{1,most}| ?[symbols]+[after]*|\s*[\r\n]+|WS ------------------------- */
+
+/* Everything but the shape of the words. A character that begins none of them is part of a gap, which goes on
+ * until something matches: such a character too, if it is the prefix of a word. */
+static inline place no_word(const tn_stage *stage, const tn_shape *shape, place at, place end) {
+    uint32_t size, class = tn_unicode_look(at, &size);
+    if (stage->most && (class & NUMBER)) { return run_most(at, end, NUMBER, stage->most); }
     place symbols = at + (*at == ' ');
-    if (is_at(symbols, end, symbol)) {
-        place here = run(symbols, end, symbol);
-        while (here < end && *here && strchr(stage->after_symbols, *here)) { here++; }
+    if (is_at(symbols, end, shape->symbols)) {
+        place here = run(symbols, end, shape->symbols);
+        for (uint32_t most = shape->flags & TN_SHAPE_ONE_AFTER ? 1 : TN_NO_LIMIT; most; most--, here++) {
+            if (here == end || *here > '/' || !*here || !strchr(stage->after, *here)) { break; }
+        }
         return here;
     }
-    return space(at, end, 1);
+    if (shape->flags & TN_SHAPE_ONE_NEWLINE) {
+        if (class & TN_NEWLINE) { return at + 1; }
+        if (class & TN_SPACE) { return space(at, end, 0); }
+    }
+    if (class & TN_SPACE) { return space(at, end, 1); }
+    uint32_t known = shape->letters | shape->symbols | TN_SPACE | (stage->most ? NUMBER : 0);
+    do {
+        at += size;
+    } while (at < end && !((class = tn_unicode_look(at, &size)) & known) &&
+             ((class & shape->no_prefix) || !is_at(at + size, end, shape->letters)));
+    return at;
 }
 
-TN_SPLITTER(tn_split_words) {
-    uint32_t size = contraction(at, end, 1);
-    if (size) { return at + size; }
-    uint32_t class = tn_unicode_look(at, &size);
-    if (class & LETTER) { return run(at + size, end, LETTER); }
-    if (!(class & (NUMBER | TN_NEWLINE)) && is_at(at + size, end, LETTER)) {
-        return run(at + size, end, LETTER);
+/* \p{L}\p{M}*(?: ?\p{L}\p{M}*)*, behind the first letter. */
+static place phrase(place at, place end) {
+    uint32_t size;
+    while (at < end) {
+        if (tn_unicode_look(at, &size) & (LETTER | TN_MARK)) {
+            at += size;
+        } else if (*at == ' ' && is_at(at + 1, end, LETTER)) {
+            at++;
+        } else {
+            break;
+        }
     }
-    return no_word(stage, at, end);
+    return at;
+}
+
+static int is_ascii_letter(place at, place end) {
+    return at < end && (unsigned char)((*at | 0x20) - 'a') < 26;
+}
+
+/* [!-/:-@\[-`{-~][A-Za-z]+; NULL: no match. */
+static place ascii_word(place at, place end) {
+    static const uint32_t not_symbol = LETTER | NUMBER | TN_SPACE | 1u << TN_CLASS_CC;
+    if (*at >= 0x80 || is_at(at, end, not_symbol) || !is_ascii_letter(at + 1, end)) { return NULL; }
+    do { at++; } while (is_ascii_letter(at + 1, end));
+    return at + 1;
+}
+
+static inline place words(const tn_stage *stage, const tn_shape *shape, place at, place end) {
+    if (shape->flags & TN_SHAPE_CONTRACTIONS) {
+        uint32_t bytes = contraction(at, end, 1);
+        if (bytes) { return at + bytes; }
+    }
+    if (shape->flags & TN_SHAPE_ASCII_WORDS) {
+        place word = ascii_word(at, end);
+        if (word) { return word; }
+    }
+    uint32_t size, class = tn_unicode_look(at, &size);
+    if ((class & shape->letters) || (!(class & shape->no_prefix) && is_at(at + size, end, shape->letters))) {
+        if (shape->flags & TN_SHAPE_PHRASES) { return phrase(at + size, end); }
+        return run(at + size, end, shape->letters);
+    }
+    return no_word(stage, shape, at, end);
+}
+
+static const tn_shape usual = {LETTER, TN_NEWLINE | LETTER | NUMBER, ~(TN_SPACE | LETTER | NUMBER),
+                               TN_SHAPE_CONTRACTIONS};
+
+TN_SPLITTER(tn_split_words) {
+    return words(stage, &usual, at, end);
+}
+
+TN_SPLITTER(tn_split_shaped) {
+    return words(stage, stage->shape, at, end);
+}
+
+/* ---- words cut at capitals ---------------------------------------------------------------------------- */
+
+/* The class of a character; without Han letters, as if they had none. */
+static inline uint32_t look(place at, uint32_t *size, int han) {
+    uint32_t class = tn_unicode_look(at, size);
+    return han && *at >= 0xe2 && tn_set_has(tn_set_han, at, size) ? 0 : class;
+}
+
+static inline place lower_run(place at, place end, int han) {
+    uint32_t size;
+    while (at < end && (look(at, &size, han) & lower)) { at += size; }
+    return at;
 }
 
 /* UP*LOW+. Letters without case, modifiers and marks are of both sets: where no lower-case letter follows the
  * run of UP, the match ends behind the last of those. NULL: no match. */
-static place lower_word(place at, place end) {
+static inline place lower_word(place at, place end, int han) {
     place both = NULL;
     uint32_t size, class = 0;
-    for (; at < end && ((class = tn_unicode_look(at, &size)) & upper); at += size) {
+    for (; at < end && ((class = look(at, &size, han)) & upper); at += size) {
         if (class & lower) { both = at + size; }
     }
-    return at < end && (class & lower) ? run(at, end, lower) : both;
+    return at < end && (class & lower) ? lower_run(at, end, han) : both;
 }
 
 /* UP+LOW* */
-static place upper_word(place at, place end) {
-    place here = run(at, end, upper);
-    return here == at ? NULL : run(here, end, lower);
+static inline place upper_word(place at, place end, int han) {
+    place here = at;
+    uint32_t size;
+    while (here < end && (look(here, &size, han) & upper)) { here += size; }
+    return here == at ? NULL : lower_run(here, end, han);
 }
 
-TN_SPLITTER(tn_split_cased) {
+static inline place cased(const tn_stage *stage, place at, place end, int han, int contractions) {
     uint32_t size, class = tn_unicode_look(at, &size);
     place inner =
         class & (TN_NEWLINE | LETTER | NUMBER) ? NULL : at + size; /* behind the optional first character */
-    place word = inner ? lower_word(inner, end) : NULL;
-    if (!word) { word = lower_word(at, end); }
-    if (!word && inner) { word = upper_word(inner, end); }
-    if (!word) { word = upper_word(at, end); }
-    return word ? word + contraction(word, end, 1) : no_word(stage, at, end);
+    place word = inner ? lower_word(inner, end, han) : NULL;
+    if (!word) { word = lower_word(at, end, han); }
+    if (!word && inner) { word = upper_word(inner, end, han); }
+    if (!word) { word = upper_word(at, end, han); }
+    if (word) { return contractions ? word + contraction(word, end, 1) : word; }
+    return no_word(stage, &usual, at, end);
 }
 
-/* The next place where `classes` begin, if they do not begin here. */
-static place gap(place at, place end, uint32_t classes) {
-    return run(at, end, ~classes);
+TN_SPLITTER(tn_split_cased) {
+    return cased(stage, at, end, 0, 1);
 }
 
-TN_SPLITTER(tn_split_digits) {
-    return is_at(at, end, NUMBER) ? run_most(at, end, NUMBER, stage->digits) : gap(at, end, NUMBER);
+TN_SPLITTER(tn_split_cased_only) {
+    return cased(stage, at, end, 0, 0);
 }
 
-static int is_falcon_symbol(place at, uint32_t *size) {
-    uint32_t class = tn_unicode_look(at, size);
-    return (class & TN_PUNCTUATION) || (*at && strchr("$+<=>^~|`", *at));
-}
-
-TN_SPLITTER(tn_split_punctuation) {
-    (void)stage;
+TN_SPLITTER(tn_split_han) {
     uint32_t size;
-    int inside = is_falcon_symbol(at, &size);
-    do { at += size; } while (at < end && is_falcon_symbol(at, &size) == inside);
-    return at;
-}
-
-static int is_ascii_digit(unsigned char c) {
-    return c >= '0' && c <= '9';
-}
-
-static int is_triple(place at, place end) {
-    return end - at >= 3 && is_ascii_digit(at[0]) && is_ascii_digit(at[1]) && is_ascii_digit(at[2]);
-}
-
-TN_SPLITTER(tn_split_triples) {
-    (void)stage;
-    if (is_triple(at, end)) { return at + 3; }
-    do { at++; } while (at < end && !is_triple(at, end));
-    return at;
+    place here = at;
+    while (here < end && tn_set_has(tn_set_han, here, &size)) { here += size; }
+    return here > at ? here : cased(stage, at, end, 1, 1);
 }

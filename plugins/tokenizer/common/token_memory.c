@@ -7,6 +7,11 @@
 
 enum { ALIGN = 64 };
 
+void *tn_memory_get(const tn_host *host, uint64_t bytes) {
+    void *memory = host->alloc(host, bytes, ALIGN);
+    return memory ? memset(memory, 0, bytes) : NULL;
+}
+
 struct tn_arena_block {
     struct tn_arena_block *next;
     char pad[ALIGN - sizeof(void *)];
@@ -18,11 +23,11 @@ void *tn_arena_get(tn_arena *arena, uint64_t count, uint64_t size) {
         __builtin_add_overflow(bytes, sizeof(struct tn_arena_block), &all)) {
         return NULL;
     }
-    struct tn_arena_block *block = arena->host->alloc(arena->host, all, ALIGN);
+    struct tn_arena_block *block = tn_memory_get(arena->host, all);
     if (!block) { return NULL; }
     block->next = arena->blocks;
     arena->blocks = block;
-    return memset(block + 1, 0, bytes);
+    return block + 1;
 }
 
 void tn_arena_free(tn_arena *arena) {

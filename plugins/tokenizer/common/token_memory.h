@@ -7,6 +7,9 @@
 
 #include "tenon/host.h"
 
+/** Cleared memory for host->free(); NULL: there is none. */
+void *tn_memory_get(const tn_host *host, uint64_t bytes);
+
 /** Blocks that are given back together. Zero but for `host` is an empty one. */
 typedef struct tn_arena {
     const tn_host *host;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { TN_WORD_SHORT = 48 };
+enum { TN_WORD_SHORT = 96 };
 
 #define TN_RANK_NONE UINT32_MAX
 
@@ -47,37 +47,77 @@ static inline int32_t tn_word_reserve(tn_word *word, uint32_t symbols) {
     return TN_OK;
 }
 
-static inline void tn_word_merge_short(tn_word *word, tn_pair_fn pair, const void *family) {
-    uint32_t rank[TN_WORD_SHORT], product[TN_WORD_SHORT];
-    uint32_t *start = word->start, *symbol = word->symbol, n = word->count;
-#define LOOK(i)                                                                                              \
-    do {                                                                                                     \
-        tn_pair p_ =                                                                                         \
-            pair(family, symbol[i], symbol[(i) + 1], word->text + start[i], start[(i) + 2] - start[i]);      \
-        rank[i] = p_.rank;                                                                                   \
-        product[i] = p_.product;                                                                             \
-    } while (0)
-    for (uint32_t i = 0; i + 1 < n; i++) { LOOK(i); }
-    while (n > 1) {
-        uint32_t best = 0;
-        for (uint32_t i = 1; i + 1 < n; i++) {
-            if (rank[i] < rank[best]) { best = i; }
-        }
-        if (rank[best] == TN_RANK_NONE) { break; }
-        symbol[best] = product[best];
-        uint32_t rest = n - best - 2; /* symbols behind the pair */
-        memmove(&symbol[best + 1], &symbol[best + 2], rest * sizeof *symbol);
-        memmove(&start[best + 1], &start[best + 2], (rest + 1) * sizeof *start);
-        if (rest) {
-            memmove(&rank[best + 1], &rank[best + 2], (rest - 1) * sizeof *rank);
-            memmove(&product[best + 1], &product[best + 2], (rest - 1) * sizeof *product);
-        }
-        n--;
-        if (best + 1 < n) { LOOK(best); }
-        if (best > 0) { LOOK(best - 1); }
+/* A short word: symbols stay where they are, linked both ways; key[i] is the rank of the pair at i, above it, and
+ * i, or UINT64_MAX. */
+typedef struct tn_short_merge {
+    uint64_t key[TN_WORD_SHORT];
+    uint32_t product[TN_WORD_SHORT];
+    uint8_t next[TN_WORD_SHORT], previous[TN_WORD_SHORT + 1];
+} tn_short_merge;
+
+static inline void tn_short_set(tn_short_merge *m, uint32_t i, tn_pair found) {
+    m->key[i] = found.rank == TN_RANK_NONE ? UINT64_MAX : (uint64_t)found.rank << 32 | i;
+    m->product[i] = found.product;
+}
+
+/* Looks the pair at `i` up. */
+static inline __attribute__((always_inline)) void tn_short_look(tn_short_merge *m, const tn_word *word,
+                                                                uint32_t i, uint32_t n, tn_pair_fn pair,
+                                                                const void *family) {
+    uint32_t right = m->next[i];
+    if (right == n) { return; }
+    tn_short_set(m, i,
+                 pair(family, word->symbol[i], word->symbol[right], word->text + word->start[i],
+                      word->start[m->next[right]] - word->start[i]));
+}
+
+static inline uint64_t tn_short_best(const tn_short_merge *m, uint32_t n) {
+    uint64_t a = UINT64_MAX, b = UINT64_MAX;
+    uint32_t i = 0;
+    for (; i + 2 < n; i += 2) {
+        a = m->key[i] < a ? m->key[i] : a;
+        b = m->key[i + 1] < b ? m->key[i + 1] : b;
     }
-#undef LOOK
-    word->count = n;
+    if (i + 1 < n && m->key[i] < a) { a = m->key[i]; }
+    return a < b ? a : b;
+}
+
+/* Links `n` symbols. */
+static inline void tn_short_begin(tn_short_merge *m, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        m->next[i] = (uint8_t)(i + 1);
+        m->previous[i + 1] = (uint8_t)i;
+    }
+}
+
+/* Makes the pair at `i` one symbol, whose new pairs are still to be looked up. */
+static inline void tn_short_join(tn_short_merge *m, uint32_t i, uint32_t n) {
+    uint32_t gone = m->next[i];
+    if (gone + 1 < n) { m->key[gone] = UINT64_MAX; }
+    m->next[i] = m->next[gone];
+    m->previous[m->next[i]] = (uint8_t)i;
+    if (m->next[i] == n) { m->key[i] = UINT64_MAX; }
+}
+
+static inline __attribute__((always_inline)) void tn_word_merge_short(tn_word *word, tn_pair_fn first,
+                                                                      tn_pair_fn pair, const void *family) {
+    tn_short_merge m;
+    uint32_t n = word->count, kept = 0;
+    tn_short_begin(&m, n);
+    for (uint32_t i = 0; i + 1 < n; i++) { tn_short_look(&m, word, i, n, first, family); }
+    for (uint64_t best; (best = tn_short_best(&m, n)) != UINT64_MAX;) {
+        uint32_t i = (uint32_t)best;
+        word->symbol[i] = m.product[i];
+        tn_short_join(&m, i, n);
+        tn_short_look(&m, word, i, n, pair, family);
+        if (i) { tn_short_look(&m, word, m.previous[i], n, pair, family); }
+    }
+    for (uint32_t i = 0; i != n; i = m.next[i], kept++) {
+        word->symbol[kept] = word->symbol[i];
+        word->start[kept] = word->start[i];
+    }
+    word->start[kept] = word->start[n];
+    word->count = kept;
 }
 
 /* The long way: symbols in a doubly linked list, candidates (rank, place) in a heap. A candidate whose rank
@@ -128,7 +168,7 @@ static inline uint32_t tn_merge_look(tn_merge *m, uint32_t i, uint32_t end, tn_p
     return m->rank[i] = found.rank;
 }
 
-static inline void tn_word_merge_long(tn_word *word, tn_pair_fn pair, const void *family) {
+static inline void tn_word_merge_long(tn_word *word, tn_pair_fn first, tn_pair_fn pair, const void *family) {
     uint32_t n = word->count;
     uint64_t stride = word->room + 1ull;
     uint32_t *room = word->start;
@@ -144,7 +184,7 @@ static inline void tn_word_merge_long(tn_word *word, tn_pair_fn pair, const void
         m.next[i] = i + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t rank = tn_merge_look(&m, i, n, pair, family);
+        uint64_t rank = tn_merge_look(&m, i, n, first, family);
         if (rank != TN_RANK_NONE) { m.heap[m.heaped++] = rank << 32 | i; }
     }
     for (uint64_t i = m.heaped / 2; i-- > 0;) { tn_merge_sift(m.heap, m.heaped, i); }
@@ -173,13 +213,13 @@ static inline void tn_word_merge_long(tn_word *word, tn_pair_fn pair, const void
     word->count = kept;
 }
 
-/** Merges in place. */
-static inline __attribute__((always_inline)) void tn_word_merge(tn_word *word, tn_pair_fn pair,
-                                                                const void *family) {
+/** Merges in place. `first` is `pair` for symbols as the caller has filled them in. */
+static inline __attribute__((always_inline)) void tn_word_merge(tn_word *word, tn_pair_fn first,
+                                                                tn_pair_fn pair, const void *family) {
     if (word->count <= TN_WORD_SHORT) {
-        tn_word_merge_short(word, pair, family);
+        tn_word_merge_short(word, first, pair, family);
     } else {
-        tn_word_merge_long(word, pair, family);
+        tn_word_merge_long(word, first, pair, family);
     }
 }
 

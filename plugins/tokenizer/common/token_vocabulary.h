@@ -31,6 +31,8 @@ typedef struct tn_vocabulary {
 /** What differs from family to family when a vocabulary is read. */
 typedef struct tn_family {
     int32_t bos, eos, unknown; /**< ids where the file has no key; -1: none */
+    const int32_t *more;       /**< ... separator, padding, mask; NULL: none */
+    const char *bos_key;       /**< another key for bos, where bos_token_id is not there; NULL: none */
     uint32_t ids_if_special;   /**< 1: these count only where the file does not call the entry NORMAL */
     uint32_t add_bos, add_separator, space_prefix; /**< where the file has no key */
     uint32_t merged; /**< kinds that merging can give, as bits 1 << TN_TOKEN_* */

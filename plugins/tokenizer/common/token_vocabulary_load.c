@@ -179,7 +179,7 @@ static void make_specials(tn_vocabulary *v, const tn_family *family, tn_faults *
                              (family->strip ? family->strip(text) : 0u),
                          (int32_t)i};
     }
-    tn_specials_index(specials);
+    if (tn_specials_index(specials, &v->arena) != TN_OK) { tn_fault_memory(faults); }
 }
 
 /* A family's own id, where the file has no key for it. */
@@ -224,15 +224,21 @@ static uint32_t read_add(const tn_meta *meta, const char *key, uint32_t missing,
 
 static void read_facts(tn_vocabulary *v, const tn_meta *meta, const tn_family *family, tn_faults *faults) {
     tn_vocab *f = &v->facts;
-    f->bos = read_id(v, meta, KEY("bos_token_id"), default_id(v, meta, family, family->bos), faults);
+    int32_t more[3];
+    for (int i = 0; i < 3; i++) {
+        more[i] = default_id(v, meta, family, family->more ? family->more[i] : -1);
+    }
+    int32_t bos = default_id(v, meta, family, family->bos);
+    if (family->bos_key) { bos = read_id(v, meta, family->bos_key, bos, faults); }
+    f->bos = read_id(v, meta, KEY("bos_token_id"), bos, faults);
     f->eos = read_id(v, meta, KEY("eos_token_id"), default_id(v, meta, family, family->eos), faults);
     f->eot = read_id(v, meta, KEY("eot_token_id"), -1, faults);
     f->eom = read_id(v, meta, KEY("eom_token_id"), -1, faults);
     f->unknown =
         read_id(v, meta, KEY("unknown_token_id"), default_id(v, meta, family, family->unknown), faults);
-    f->separator = read_id(v, meta, KEY("seperator_token_id"), -1, faults);
-    f->padding = read_id(v, meta, KEY("padding_token_id"), -1, faults);
-    f->mask = read_id(v, meta, KEY("mask_token_id"), -1, faults);
+    f->separator = read_id(v, meta, KEY("seperator_token_id"), more[0], faults);
+    f->padding = read_id(v, meta, KEY("padding_token_id"), more[1], faults);
+    f->mask = read_id(v, meta, KEY("mask_token_id"), more[2], faults);
     f->add_bos = read_add(meta, KEY("add_bos_token"), family->add_bos, f->bos, KEY("bos_token_id"), faults);
     f->add_eos = read_add(meta, KEY("add_eos_token"), 0, f->eos, KEY("eos_token_id"), faults);
     f->add_separator = read_add(meta, KEY("add_sep_token"), family->add_separator, f->separator,

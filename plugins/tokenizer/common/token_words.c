@@ -4,6 +4,7 @@
 #include "token_words.h"
 
 #include "tenon/abi.h"
+#include "token_memory.h"
 
 #include <string.h>
 
@@ -71,9 +72,8 @@ static tn_word_slot *slot_of(const tn_words *words, const wanted *w) {
 static int32_t allocate(tn_words *words, uint64_t slots) {
     uint64_t bytes;
     if (__builtin_mul_overflow(slots, sizeof *words->slots, &bytes)) { return TN_E_MEMORY; }
-    words->slots = words->host->alloc(words->host, bytes, 64);
+    words->slots = tn_memory_get(words->host, bytes);
     if (!words->slots) { return TN_E_MEMORY; }
-    memset(words->slots, 0, bytes);
     words->mask = slots - 1;
     return TN_OK;
 }

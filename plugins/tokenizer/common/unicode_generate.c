@@ -1,7 +1,7 @@
 /*
  * unicode_generate.c - run when Tenon is built: writes the tables of unicode_tables.h from utf8proc's data.
  *
- *     unicode_generate classes|nfc FILE.c
+ *     unicode_generate classes|nfc|lower FILE.c
  */
 #include "unicode_tables.h"
 
@@ -144,8 +144,18 @@ static void write_nfc(FILE *out) {
     fprintf(out, "};\nconst uint32_t tn_nfc_pair_count = %u;\n", pair_count);
 }
 
+static void write_lower(FILE *out) {
+    uint32_t count = 0;
+    fprintf(out, "const tn_lower_pair tn_lower_pairs[] = {");
+    for (int32_t c = 0; c < POINTS; c++) {
+        int32_t lower = utf8proc_tolower(c);
+        if (lower != c) { fprintf(out, "%s{%d, %d},", count++ % 8 ? "" : "\n", c, lower); }
+    }
+    fprintf(out, "\n};\nconst uint32_t tn_lower_pair_count = %u;\n", count);
+}
+
 int main(int argc, char **argv) {
-    need(argc == 3, "usage: unicode_generate classes|nfc FILE.c");
+    need(argc == 3, "usage: unicode_generate classes|nfc|lower FILE.c");
     FILE *out = fopen(argv[2], "w");
     need(out != NULL, "cannot write");
     fprintf(out,
@@ -153,6 +163,8 @@ int main(int argc, char **argv) {
             utf8proc_version(), utf8proc_unicode_version());
     if (strcmp(argv[1], "classes") == 0) {
         write_classes(out);
+    } else if (strcmp(argv[1], "lower") == 0) {
+        write_lower(out);
     } else {
         write_nfc(out);
     }

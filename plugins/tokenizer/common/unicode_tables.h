@@ -87,4 +87,13 @@ extern const uint32_t tn_nfc_parts[];
 extern const tn_nfc_pair tn_nfc_pairs[]; /* by first, then second; Hangul is arithmetic and not here */
 extern const uint32_t tn_nfc_pair_count;
 
+/* ---- lower case -------------------------------------------------------------------------------------- */
+
+typedef struct tn_lower_pair {
+    uint32_t upper, lower;
+} tn_lower_pair;
+
+extern const tn_lower_pair tn_lower_pairs[]; /* by upper; where lower case is one character */
+extern const uint32_t tn_lower_pair_count;
+
 #endif

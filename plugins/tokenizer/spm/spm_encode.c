@@ -1,10 +1,11 @@
 /*
  * spm_encode.c - text to ids: cut at special entries; in each stretch spaces become U+2581, then characters
- * are merged, the entry of the highest score first.
+ * are merged, the entry of the highest score first. Words that were merged before are in the cache.
  */
 #include "spm.h"
 #include "token_ids.h"
 #include "token_merge.h"
+#include "token_plain.h"
 
 /* One call of encode. */
 typedef struct encoder {
@@ -23,18 +24,6 @@ static tn_pair pair_of(const void *family, uint32_t left, uint32_t right, const 
     return id == TN_WORD_NONE ? (tn_pair){TN_RANK_NONE, 0} : (tn_pair){spm->ranks[id], id};
 }
 
-/* Bytes of the character at the start, going by the lead byte alone; anything else is a character of one
- * byte. */
-static uint64_t character_size(const unsigned char *at, const unsigned char *end) {
-    static const unsigned char sizes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
-    uint64_t size = sizes[*at >> 4], left = (uint64_t)(end - at);
-    return size < left ? size : left;
-}
-
-static int is_space(const unsigned char *at, const unsigned char *end) {
-    return end - at >= TN_SPM_SPACE_SIZE && memcmp(at, TN_SPM_SPACE, TN_SPM_SPACE_SIZE) == 0;
-}
-
 /* A character that is no entry becomes bytes; without entries for these it is unknown. */
 static void add_symbol(encoder *e, uint32_t id, const unsigned char *text, uint32_t size) {
     if (id == TN_WORD_NONE) { id = tn_words_find(&e->spm->vocabulary.words, text, size); }
@@ -48,19 +37,16 @@ static void add_symbol(encoder *e, uint32_t id, const unsigned char *text, uint3
     }
 }
 
-/* Where the word that begins at `at` ends: at the first space behind something else. */
+/* Where the word that begins at `at` ends: before the first character that nothing merges with the one before. */
 static const unsigned char *word_end(const tn_spm *spm, const unsigned char *at, const unsigned char *end) {
-    if (!spm->spaces_lead) { return end; }
-    int began = 0;
-    for (; at < end; at += character_size(at, end)) {
-        int space = is_space(at, end);
-        if (space && began) { break; }
-        began |= !space;
+    for (;;) {
+        uint64_t size = tn_spm_character_size(at, end);
+        if (at + size == end || !tn_spm_joins(spm, at, size, end)) { return at + size; }
+        at += size;
     }
-    return at;
 }
 
-static int32_t encode_word(encoder *e, const unsigned char *text, uint64_t size, tn_error *err) {
+static int32_t merge(encoder *e, const unsigned char *text, uint64_t size, tn_error *err) {
     tn_word *word = &e->word;
     if (size >= UINT32_MAX) {
         TN_FAIL(err, TN_E_INPUT, "a word of %llu bytes; at most 4294967294", (unsigned long long)size);
@@ -70,14 +56,33 @@ static int32_t encode_word(encoder *e, const unsigned char *text, uint64_t size,
     }
     word->text = text;
     word->count = 0;
-    for (uint64_t at = 0; at < size; at += character_size(text + at, text + size)) {
+    for (uint64_t at = 0; at < size; at += tn_spm_character_size(text + at, text + size)) {
         word->start[word->count] = (uint32_t)at;
         word->symbol[word->count++] = TN_WORD_NONE;
     }
     word->start[word->count] = (uint32_t)size;
-    tn_word_merge(word, pair_of, e->spm);
+    tn_word_merge(word, pair_of, pair_of, e->spm);
     for (uint32_t i = 0; i < word->count; i++) {
         add_symbol(e, word->symbol[i], text + word->start[i], word->start[i + 1] - word->start[i]);
+    }
+    return TN_OK;
+}
+
+/* Up to `end` bytes can be read. */
+static int32_t encode_word(encoder *e, const unsigned char *text, uint64_t size, const unsigned char *end,
+                           tn_error *err) {
+    const tn_cache *cache = &e->spm->cache;
+    tn_encode *call = e->call;
+    tn_cache_key key;
+    if (size > TN_CACHE_WORD) { return merge(e, text, size, err); }
+    tn_cache_key_make(&key, cache, text, size, end);
+    int32_t ids[TN_CACHE_IDS];
+    uint32_t count = tn_cache_find(cache, &key, ids);
+    if (count != UINT32_MAX) { return tn_ids_add_all(call, ids, count), TN_OK; }
+    uint64_t before = call->count;
+    TN_TRY(merge(e, text, size, err));
+    if (call->count - before <= TN_CACHE_IDS && call->count <= call->capacity) {
+        tn_cache_put(cache, &key, call->ids + before, call->count - before);
     }
     return TN_OK;
 }
@@ -87,14 +92,15 @@ static uint64_t put_space(unsigned char *out) {
     return TN_SPM_SPACE_SIZE;
 }
 
-static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t size, tn_error *err) {
+static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t size, int prefix,
+                              tn_error *err) {
     if (!size) { return TN_OK; }
     unsigned char *spaced =
         size < UINT64_MAX ? tn_scratch_get(&e->spaced, size + 1, TN_SPM_SPACE_SIZE) : NULL;
     if (!spaced) {
         TN_FAIL(err, TN_E_MEMORY, "no memory for a text of %llu bytes", (unsigned long long)size);
     }
-    uint64_t count = e->spm->vocabulary.space_prefix ? put_space(spaced) : 0;
+    uint64_t count = prefix ? put_space(spaced) : 0;
     for (uint64_t i = 0; i < size; i++) {
         if (text[i] == ' ') {
             count += put_space(spaced + count);
@@ -105,29 +111,32 @@ static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t si
     const unsigned char *at = spaced, *end = spaced + count;
     while (at < end) {
         const unsigned char *next = word_end(e->spm, at, end);
-        TN_TRY(encode_word(e, at, (uint64_t)(next - at), err));
+        TN_TRY(encode_word(e, at, (uint64_t)(next - at), end, err));
         at = next;
     }
     return TN_OK;
 }
 
 static int32_t encode_text(encoder *e, tn_error *err) {
-    const unsigned char *text = (const unsigned char *)e->call->text;
-    for (uint64_t at = 0, size = e->call->text_size; at < size;) {
-        tn_stretch stretch = tn_specials_next(&e->spm->vocabulary.specials, text, size, at,
-                                              (e->call->flags & TN_ENCODE_SPECIAL) != 0);
-        TN_TRY(encode_stretch(e, text + stretch.begin, stretch.end - stretch.begin, err));
+    tn_partition parts = tn_partition_of(&e->spm->vocabulary.specials, e->call);
+    while (parts.at < parts.size) {
+        int inside = parts.at == 0 && (e->call->flags & TN_ENCODE_CONTINUES);
+        tn_stretch stretch = tn_partition_next(&parts);
+        TN_TRY(encode_stretch(e, parts.text + stretch.begin, stretch.end - stretch.begin,
+                              e->spm->vocabulary.space_prefix && !inside, err));
         if (stretch.id >= 0) { tn_ids_add(e->call, stretch.id); }
-        at = stretch.next;
     }
     return TN_OK;
 }
 
 int32_t tn_spm_encode(void *self, const void *tokenizer, tn_encode *call, tn_error *err) {
-    const tn_host *host = self;
     const tn_spm *spm = tokenizer;
-    encoder e = {.spm = spm, .call = call, .word.scratch.host = host, .spaced.host = host};
-    tn_ids_begin(call, &spm->vocabulary.facts);
+    const tn_scratch empty = {.host = self};
+    encoder e; /* most of it is room for a word: not cleared */
+    e.spm = spm;
+    e.call = call;
+    e.word.scratch = e.spaced = empty;
+    TN_TRY(tn_ids_begin(call, &spm->vocabulary.facts, err));
     int32_t code = encode_text(&e, err);
     tn_scratch_free(&e.word.scratch);
     tn_scratch_free(&e.spaced);

@@ -139,19 +139,33 @@ static void find_bytes(tn_spm *spm) {
     }
 }
 
-/* True if U+2581 occurs behind something else. */
-static int has_inner_space(tn_text text) {
-    const char *at = text.data, *end = at + text.size;
-    while (is_space(at, end)) { at += TN_SPM_SPACE_SIZE; }
-    return memmem(at, (size_t)(end - at), TN_SPM_SPACE, TN_SPM_SPACE_SIZE) != NULL;
+/* Notes which characters follow each other in an entry. */
+static void note_joins(tn_spm *spm, tn_text text) {
+    const unsigned char *at = (const unsigned char *)text.data, *end = at + text.size;
+    while (at < end) {
+        uint64_t size = tn_spm_character_size(at, end);
+        const unsigned char *next = at + size;
+        if (next == end) { return; }
+        if (*at < 0x80 && *next < 0x80) { spm->ascii_joins[*at][*next / 64] |= 1ull << *next % 64; }
+        uint64_t bit = tn_spm_join(spm, at, size, tn_spm_character_size(next, end));
+        spm->joins[bit / 64] |= 1ull << bit % 64;
+        at = next;
+    }
 }
 
-static uint32_t do_spaces_lead(const tn_vocabulary *v) {
-    for (uint32_t i = 0; i < v->facts.size; i++) {
-        uint32_t kind = v->kinds[i] & TN_KIND_MASK;
-        if ((merged_kinds >> kind & 1) && has_inner_space(v->texts[i])) { return 0; }
+static void find_joins(tn_spm *spm, tn_faults *faults) {
+    const tn_vocabulary *v = &spm->vocabulary;
+    uint64_t bits = 4096;
+    while (bits < 16ull * v->facts.size) { bits *= 2; }
+    spm->joins = tn_arena_get(&spm->vocabulary.arena, bits / 64, sizeof *spm->joins);
+    spm->joins_mask = bits - 1;
+    if (!spm->joins) {
+        tn_fault_memory(faults);
+        return;
     }
-    return 1;
+    for (uint32_t i = 0; i < v->facts.size; i++) {
+        if (merged_kinds >> (v->kinds[i] & TN_KIND_MASK) & 1) { note_joins(spm, v->texts[i]); }
+    }
 }
 
 /* Well-formed UTF-8 comes back if each byte has an entry, nothing but the first word's space is added, and no
@@ -187,8 +201,12 @@ static void load(tn_spm *spm, const tn_host *host, const tn_meta *meta, tn_fault
     tn_vocabulary_load(&spm->vocabulary, host, meta, &family, faults);
     read_scores(spm, meta, faults);
     if (faults->code != TN_OK) { return; }
+    if (tn_cache_create(&spm->cache, host, spm->vocabulary.facts.size) != TN_OK) {
+        tn_fault_memory(faults);
+        return;
+    }
     find_bytes(spm);
-    spm->spaces_lead = do_spaces_lead(&spm->vocabulary);
+    find_joins(spm, faults);
     spm->vocabulary.facts.exact = is_exact(spm);
     spm->vocabulary.facts.exact_except = "U+2581";
 }
@@ -214,6 +232,7 @@ void tn_spm_destroy(void *self, void *tokenizer) {
     tn_spm *spm = tokenizer;
     if (!spm) { return; }
     spm->vocabulary.arena.host = host;
+    tn_cache_free(&spm->cache);
     tn_vocabulary_free(&spm->vocabulary);
     host->free(host, spm);
 }

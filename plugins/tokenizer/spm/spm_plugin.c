@@ -17,6 +17,7 @@ static const tn_tokenizer table = {
     .find = tn_vocabulary_find,
     .ends = tn_vocabulary_ends,
     .leading = tn_vocabulary_leading,
+    .cut = tn_spm_cut,
 };
 
 static int32_t open(const tn_host *host, void **self, tn_error *err) {

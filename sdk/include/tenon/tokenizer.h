@@ -40,6 +40,8 @@ typedef struct tn_vocab {
 #define TN_ENCODE_ADD (1u << 0)          /* put BOS in front and EOS or SEP behind, as the file asks */
 #define TN_ENCODE_SPECIAL (1u << 1)      /* text of control tokens becomes these tokens */
 #define TN_DECODE_SKIP_SPECIAL (1u << 2) /* control and unknown tokens give nothing */
+#define TN_ENCODE_CONTINUES (1u << 3)    /* goes on from a text cut by cut(): nothing is put in front */
+#define TN_ENCODE_MORE (1u << 4)         /* more text follows, of which this was cut off: nothing behind */
 
 /** One call of encode. */
 typedef struct tn_encode {
@@ -50,6 +52,17 @@ typedef struct tn_encode {
     int32_t *ids; /**< room for `capacity` ids */
     uint64_t capacity;
     uint64_t count; /**< out: ids that the text has, also when they did not fit */
+    /**
+     * Where TN_ENCODE_SPECIAL does not hold: text that a user wrote, say, inside a prompt. No control token
+     * is read that touches one of these bytes. plain_count ranges in order and disjoint: plain[2 i] is the
+     * first byte of range i, plain[2 i + 1] the one behind its last.
+     */
+    const uint64_t *plain;
+    uint64_t plain_count;
+    /** A second text for families that join two with a separator (TN_E_INPUT elsewhere); NULL: none. */
+    const char *pair;
+    uint64_t pair_size;
+    uint8_t *types; /**< room for `capacity` segment numbers: 0 first text, 1 second; NULL: not wanted */
 } tn_encode;
 
 typedef struct tn_tokenizer {
@@ -99,6 +112,13 @@ typedef struct tn_tokenizer {
     /** [any] Bytes that decode() would take away at the start of a text: 0 or 1 (the prefix space), for
      * streams that begin with this id. */
     uint32_t (*leading)(void *self, const void *tokenizer, int32_t first_id);
+    /**
+     * [any] Where a long text can be cut: the largest n <= size such that, whatever follows these bytes, the
+     * ids of text[0 .. n) with TN_ENCODE_MORE and of the rest with TN_ENCODE_CONTINUES are together those of
+     * the whole. flags: TN_ENCODE_SPECIAL and TN_ENCODE_CONTINUES of that call. 0: nowhere. Looks back from
+     * the end no farther than it must. NULL: this family cannot tell.
+     */
+    uint64_t (*cut)(void *self, const void *tokenizer, const char *text, uint64_t size, uint32_t flags);
 } tn_tokenizer;
 
 TN_END_C

@@ -55,13 +55,14 @@ static void put_numbers(reader *r, test_meta *m, const char *key, uint32_t type,
 }
 
 static void put_key(reader *r, test_meta *m) {
-    static const char *const names[] = {"gpt-2", "llama-bpe", "qwen2", "gpt-4o", "starcoder", "falcon"};
+    static const char *const names[] = {"gpt-2",   "llama-bpe", "qwen2",  "gpt-4o",    "falcon",
+                                        "kimi-k2", "gemma4",    "mmbert", "whitespace"};
     char key[64];
     uint8_t what = next(r), shape = next(r);
     snprintf(key, sizeof key, "tokenizer.ggml.%s", keys[what & 15]);
     uint32_t type = shape % 13, count = next(r);
     if (what & 0x80) {
-        test_meta_string(m, key, names[count % 6]);
+        test_meta_string(m, key, names[count % (sizeof names / sizeof *names)]);
     } else if (type == TN_KV_STRING) {
         put_strings(r, m, key, count);
     } else if (type != TN_KV_ARRAY) {
@@ -79,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_report_init(&report);
     test_meta_init(&meta);
     uint8_t first = next(&r);
-    const fuzz_family *family = &fuzz_families[first & 1];
+    const fuzz_family *family = &fuzz_families[first & 8 ? 2 : first & 1];
     for (uint32_t i = first >> 4; i-- > 0;) { put_key(&r, &meta); }
     host.fail_at = first & 2 ? next(&r) : 0;
     int32_t code = family->create(&host.host, &meta.meta, &report.report, &tokenizer, NULL);

@@ -13,8 +13,9 @@ typedef struct fuzz_family {
                       tn_error *err);
     void (*destroy)(void *self, void *tokenizer);
     int32_t (*encode)(void *self, const void *tokenizer, tn_encode *call, tn_error *err);
+    uint64_t (*cut)(void *self, const void *tokenizer, const char *text, uint64_t size, uint32_t flags);
 } fuzz_family;
-extern const fuzz_family fuzz_families[2]; /* bpe, spm */
+extern const fuzz_family fuzz_families[3]; /* bpe, spm, wordpiece */
 
 /** Encodes and decodes a text with some flags; ends the process if a promise is broken. */
 void fuzz_use(const fuzz_family *family, test_host *host, const void *tokenizer, const char *text,

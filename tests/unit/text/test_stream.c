@@ -86,6 +86,19 @@ Test(stream, the_leading_space_goes_only_where_a_text_begins) {
     tn_stream_free(stream);
 }
 
+Test(stream, bytes_come_as_they_are) {
+    memset(long_piece, 'x', sizeof long_piece - 1);
+    tn_stream *stream = create(TN_STREAM_BYTES | TN_DECODE_SKIP_SPECIAL, 1);
+    expect(stream, HI, "Hi");
+    expect(stream, START, "");
+    expect(stream, FIRST_HALF, "\xf0\x9f");
+    expect(stream, HI, " Hi");
+    expect(stream, LONG, long_piece);
+    expect(stream, SECOND_HALF, "\x98\x80");
+    expect_flush(stream, "");
+    tn_stream_free(stream);
+}
+
 Test(stream, a_piece_of_any_length_passes) {
     memset(long_piece, 'x', sizeof long_piece - 1);
     tn_stream *stream = create(0, 0);

@@ -21,7 +21,9 @@ const tn_tokenizer *test_plugin(const char *id) {
 }
 
 const tn_tokenizer *test_plugin_for(const char *model) {
-    return test_plugin(strcmp(model, "gpt2") == 0 ? "tokenizer.bpe" : "tokenizer.spm");
+    return test_plugin(strcmp(model, "gpt2") == 0 || strcmp(model, "gemma4") == 0 ? "tokenizer.bpe"
+                       : strcmp(model, "bert") == 0                               ? "tokenizer.wordpiece"
+                                                                                  : "tokenizer.spm");
 }
 
 /* ---- tokenizers --------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "tenon/gguf.h"
 #include "token_made.h"
 
-/** The table of tokenizer.bpe or tokenizer.spm of the build. */
+/** The table of a tokenizer plugin of the build. */
 const tn_tokenizer *test_plugin(const char *id);
 /** The plugin that serves a value of tokenizer.ggml.model. */
 const tn_tokenizer *test_plugin_for(const char *model);

@@ -202,6 +202,49 @@ void test_meta_spm(test_meta *m, uint64_t count, const char *const *texts, const
     test_meta_f32s(m, "tokenizer.ggml.scores", 259 + count, values);
 }
 
+void test_meta_wordpiece(test_meta *m, uint64_t count, const char *const *texts, const int32_t *types) {
+    enum { FIRST = 5 };
+    const char *all[MADE_MAX] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    int32_t kinds[MADE_MAX];
+    for (uint64_t i = 0; i < FIRST; i++) { kinds[i] = TN_TOKEN_CONTROL; }
+    for (uint64_t i = 0; i < count; i++) {
+        all[FIRST + i] = texts[i];
+        kinds[FIRST + i] = types[i];
+    }
+    test_meta_init(m);
+    test_meta_string(m, "tokenizer.ggml.model", "bert");
+    test_meta_strings(m, "tokenizer.ggml.tokens", FIRST + count, all);
+    test_meta_i32s(m, "tokenizer.ggml.token_type", FIRST + count, kinds);
+    test_meta_u32(m, "tokenizer.ggml.padding_token_id", 0);
+    test_meta_u32(m, "tokenizer.ggml.unknown_token_id", 1);
+    test_meta_u32(m, "tokenizer.ggml.cls_token_id", 2);
+    test_meta_u32(m, "tokenizer.ggml.seperator_token_id", 3);
+    test_meta_u32(m, "tokenizer.ggml.mask_token_id", 4);
+}
+
+void test_meta_utf8(test_meta *m, const char *pre, uint64_t count, const char *const *texts,
+                    const int32_t *types, uint64_t merge_count, const char *const *merges) {
+    static char bytes[256][8];
+    const char *all[MADE_MAX] = {"<pad>", "<eos>", "<bos>"};
+    int32_t kinds[MADE_MAX] = {TN_TOKEN_CONTROL, TN_TOKEN_CONTROL, TN_TOKEN_CONTROL};
+    for (uint32_t b = 0; b < 256; b++) {
+        snprintf(bytes[b], sizeof bytes[b], "<0x%02X>", b);
+        all[3 + b] = bytes[b];
+        kinds[3 + b] = TN_TOKEN_BYTE;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        all[259 + i] = texts[i];
+        kinds[259 + i] = types[i];
+    }
+    test_meta_init(m);
+    test_meta_string(m, "tokenizer.ggml.model", "gpt2");
+    test_meta_string(m, "tokenizer.ggml.pre", pre);
+    test_meta_strings(m, "tokenizer.ggml.tokens", 259 + count, all);
+    test_meta_i32s(m, "tokenizer.ggml.token_type", 259 + count, kinds);
+    test_meta_strings(m, "tokenizer.ggml.merges", merge_count, merges);
+    test_meta_u32(m, "tokenizer.ggml.bos_token_id", 2);
+}
+
 /* ---- random text ------------------------------------------------------------------------------------- */
 
 uint64_t test_random(uint64_t *state) {

@@ -48,6 +48,12 @@ void test_meta_bpe(test_meta *m, const char *pre, uint64_t count, const char *co
                    const int32_t *types, uint64_t merge_count, const char *const *merges);
 void test_meta_spm(test_meta *m, uint64_t count, const char *const *texts, const int32_t *types,
                    const float *scores);
+/** [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then `count` further entries as a GGUF file has them. */
+void test_meta_wordpiece(test_meta *m, uint64_t count, const char *const *texts, const int32_t *types);
+
+/** The same as UTF-8 as it stands (gemma4): id 0 is <pad>, 1 <eos>, 2 <bos>, bytes begin at 3. */
+void test_meta_utf8(test_meta *m, const char *pre, uint64_t count, const char *const *texts,
+                    const int32_t *types, uint64_t merge_count, const char *const *merges);
 
 /** xorshift: the next of a sequence. */
 uint64_t test_random(uint64_t *state);

@@ -7,7 +7,10 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-static void make_small(test_meta *m, int spm) {
+enum { BPE, SPM, WORDPIECE, FAMILIES };
+static const char *const ids_of[] = {"tokenizer.bpe", "tokenizer.spm", "tokenizer.wordpiece"};
+
+static void make_small(test_meta *m, int family) {
     static const char *const bpe_texts[] = {"\304\240a",        "aa",    "aaaa", "11", "\xcc\x81",
                                             "\xc4\xa0\xc4\xa0", "<|x|>", "<u>"};
     static const int32_t bpe_types[] = {1, 1, 1, 1, 1, 1, 3, 4};
@@ -16,7 +19,11 @@ static void make_small(test_meta *m, int spm) {
         "\xe2\x96\x81", "a", "aa", "aaaa", "\342\226\201a", "\xe2\x96\x81\xe2\x96\x81", "11", "1"};
     static const int32_t spm_types[] = {1, 1, 1, 1, 1, 1, 1, 1};
     static const float scores[] = {-9, -8, -1, -2, -3, -4, -5, -9};
-    if (spm) {
+    static const char *const wordpiece_texts[] = {"\342\226\201a", "a", "aa", "\342\226\2011", "1", "<u>"};
+    static const int32_t wordpiece_types[] = {1, 1, 1, 1, 1, 4};
+    if (family == WORDPIECE) {
+        test_meta_wordpiece(m, 6, wordpiece_texts, wordpiece_types);
+    } else if (family == SPM) {
         test_meta_spm(m, 8, spm_texts, spm_types, scores);
     } else {
         test_meta_bpe(m, "llama-bpe", 8, bpe_texts, bpe_types, 5, merges);
@@ -51,11 +58,11 @@ static void check_exact(const test_tokenizer *t, int rounds) {
 }
 
 Test(token_property, text_comes_back) {
-    for (int spm = 0; spm < 2; spm++) {
+    for (int family = 0; family < WORDPIECE; family++) {
         test_meta m;
         test_tokenizer t;
-        make_small(&m, spm);
-        test_tokenizer_make(&t, spm ? "tokenizer.spm" : "tokenizer.bpe", &m.meta);
+        make_small(&m, family);
+        test_tokenizer_make(&t, ids_of[family], &m.meta);
         cr_assert_eq(exactness(&t), 1);
         check_exact(&t, 20000);
         test_tokenizer_close(&t);
@@ -69,7 +76,8 @@ Test(token_property, published_vocabularies_come_back) {
         const char *name;
         uint32_t exact;
     } files[] = {{"ggml-vocab-llama-bpe", 1}, {"vocab-smollm2", 0},     {"ggml-vocab-gpt-2", 1},
-                 {"ggml-vocab-qwen2", 0},     {"ggml-vocab-falcon", 0}, {"ggml-vocab-llama-spm", 1}};
+                 {"ggml-vocab-qwen2", 0},     {"ggml-vocab-falcon", 0}, {"ggml-vocab-llama-spm", 1},
+                 {"ggml-vocab-bert-bge", 0}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[4096], name[256];
         snprintf(name, sizeof name, "tokenizer/vocabs/%s.gguf", files[i].name);
@@ -85,18 +93,18 @@ Test(token_property, published_vocabularies_come_back) {
 
 /* Any bytes with any flags: no crash, no id outside, and the pieces are what decode puts together. */
 Test(token_property, any_bytes) {
-    for (int spm = 0; spm < 2; spm++) {
+    for (int family = 0; family < FAMILIES; family++) {
         test_meta m;
         test_tokenizer t;
         uint64_t state = 123456789;
-        make_small(&m, spm);
-        test_tokenizer_make(&t, spm ? "tokenizer.spm" : "tokenizer.bpe", &m.meta);
+        make_small(&m, family);
+        test_tokenizer_make(&t, ids_of[family], &m.meta);
         for (int i = 0; i < 20000; i++) {
             char text[64];
             uint64_t size = test_random(&state) % 64, count, decoded;
             for (uint64_t k = 0; k < size; k++) {
                 uint64_t r = test_random(&state);
-                text[k] = r & 0x300 ? (char)r : "a 1<|x|>u"[(r >> 16) % 9];
+                text[k] = r & 0x300 ? (char)r : "a 1<|x|>u[CLS]"[(r >> 16) % 14];
             }
             int32_t *ids = test_encode(&t, text, size, (uint32_t)(i % 4), &count);
             cr_assert(count <= 3 * size + 4);
@@ -144,11 +152,11 @@ static void check_long_texts(const test_tokenizer *t, uint64_t wanted_size) {
 }
 
 Test(token_property, megabytes_of_one_thing) {
-    for (int spm = 0; spm < 2; spm++) {
+    for (int family = 0; family < FAMILIES; family++) {
         test_meta m;
         test_tokenizer t;
-        make_small(&m, spm);
-        test_tokenizer_make(&t, spm ? "tokenizer.spm" : "tokenizer.bpe", &m.meta);
+        make_small(&m, family);
+        test_tokenizer_make(&t, ids_of[family], &m.meta);
         check_long_texts(&t, 1000000);
         test_tokenizer_close(&t);
         test_meta_free(&m);
@@ -156,14 +164,27 @@ Test(token_property, megabytes_of_one_thing) {
 }
 
 Test(token_property, long_texts_in_every_rule_set) {
-    static const char *const pres[] = {"gpt-2", "qwen2", "gpt-4o", "starcoder", "falcon"};
+    static const char *const pres[] = {
+        "gemma4",     "mmbert",     "whitespace",   "gpt-2",          "qwen2",       "gpt-4o",
+        "starcoder",  "falcon",     "jais-2",       "minicpm5",       "qwen35",      "laguna",
+        "exaone-moe", "tekken",     "tiny_aya",     "youtu",          "kimi-k2",     "default",
+        "bloom",      "seed-coder", "deepseek-llm", "deepseek-coder", "deepseek-v3", "spark2_5",
+        "afmoe",      "superbpe",   "viking",       "chameleon",      "mpt"};
+    static const char *const texts[] = {"\342\226\201", "a", "\342\226\201a"};
+    static const char *const merges[] = {"\342\226\201 a"};
+    static const int32_t types[] = {1, 1, 1};
+    enum { UTF8 = 3 };
     for (size_t i = 0; i < sizeof pres / sizeof *pres; i++) {
         test_meta m;
         test_tokenizer t;
-        make_small(&m, 0);
-        test_meta_string(&m, "tokenizer.ggml.pre", pres[i]);
+        if (i < UTF8) {
+            test_meta_utf8(&m, pres[i], 3, texts, types, 1, merges);
+        } else {
+            make_small(&m, BPE);
+            test_meta_string(&m, "tokenizer.ggml.pre", pres[i]);
+        }
         test_tokenizer_make(&t, "tokenizer.bpe", &m.meta);
-        check_long_texts(&t, 150000);
+        check_long_texts(&t, 20000);
         test_tokenizer_close(&t);
         test_meta_free(&m);
     }
@@ -173,7 +194,7 @@ Test(token_property, long_texts_in_every_rule_set) {
 Test(token_property, short_and_long_words_agree) {
     test_meta m;
     test_tokenizer t;
-    make_small(&m, 0);
+    make_small(&m, BPE);
     test_tokenizer_make(&t, "tokenizer.bpe", &m.meta);
     for (uint64_t length = 1; length < 200; length++) {
         char *text = repeat("a", length);

@@ -24,6 +24,11 @@ static void make_spm(test_meta *m) {
     test_meta_spm(m, 3, spm_texts, spm_types, spm_scores);
 }
 
+static void make_wordpiece(test_meta *m) {
+    static const char *const texts[] = {"\342\226\201a", "a", "<u>"};
+    test_meta_wordpiece(m, 3, texts, (const int32_t[]){1, 1, 4});
+}
+
 /* Creates and expects exactly one fault, of this key and code, whose text has these words. */
 static void refused(test_meta *m, const char *id, const char *key, int32_t code, const char *words) {
     test_host host;
@@ -51,6 +56,10 @@ static void refused_spm(test_meta *m, const char *key, const char *words) {
     refused(m, "tokenizer.spm", key, TN_E_TOKENIZER_INVALID, words);
 }
 
+static void refused_wordpiece(test_meta *m, const char *key, const char *words) {
+    refused(m, "tokenizer.wordpiece", key, TN_E_TOKENIZER_INVALID, words);
+}
+
 Test(token_refusal, sound_ones_load) {
     test_meta m;
     test_tokenizer t;
@@ -60,6 +69,10 @@ Test(token_refusal, sound_ones_load) {
     test_meta_free(&m);
     make_spm(&m);
     test_tokenizer_make(&t, "tokenizer.spm", &m.meta);
+    test_tokenizer_close(&t);
+    test_meta_free(&m);
+    make_wordpiece(&m);
+    test_tokenizer_make(&t, "tokenizer.wordpiece", &m.meta);
     test_tokenizer_close(&t);
     test_meta_free(&m);
 }
@@ -78,19 +91,29 @@ Test(token_refusal, pre) {
     make_bpe(&m);
     test_meta_u32(&m, KEY("pre"), 7);
     refused_bpe(&m, KEY("pre"), "one uint32");
-    static const char *const unverified[] = {"mpt", "olmo", "command-r", "default", "gpt-22", "gpt-"};
-    for (size_t i = 0; i < sizeof unverified / sizeof *unverified; i++) {
+    static const char *const unknown[] = {"mpt2", "gpt-22", "gpt-", "Gemma4"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         make_bpe(&m);
-        test_meta_string(&m, KEY("pre"), unverified[i]);
-        refused(&m, "tokenizer.bpe", KEY("pre"), TN_E_TOKENIZER_PRE, unverified[i]);
+        test_meta_string(&m, KEY("pre"), unknown[i]);
+        refused(&m, "tokenizer.bpe", KEY("pre"), TN_E_TOKENIZER_PRE, unknown[i]);
+    }
+    static const char *const silent[] = {"llama", "gptneox2", "gptneo", ""}; /* gptneox alone need not say */
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+        make_bpe(&m);
+        test_meta_remove(&m, KEY("pre"));
+        test_meta_string(&m, "general.architecture", silent[i]);
+        refused(&m, "tokenizer.bpe", KEY("pre"), TN_E_TOKENIZER_PRE, "nothing");
     }
 }
 
 Test(token_refusal, tokens) {
     test_meta m;
-    for (int spm = 0; spm < 2; spm++) {
-        void (*make)(test_meta *) = spm ? make_spm : make_bpe;
-        void (*check)(test_meta *, const char *, const char *) = spm ? refused_spm : refused_bpe;
+    static void (*const makes[])(test_meta *) = {make_bpe, make_spm, make_wordpiece};
+    static void (*const checks[])(test_meta *, const char *, const char *) = {refused_bpe, refused_spm,
+                                                                              refused_wordpiece};
+    for (int family = 0; family < 3; family++) {
+        void (*make)(test_meta *) = makes[family];
+        void (*check)(test_meta *, const char *, const char *) = checks[family];
         make(&m);
         test_meta_remove(&m, KEY("tokens"));
         check(&m, KEY("tokens"), "nothing");
@@ -147,6 +170,9 @@ Test(token_refusal, special_ids) {
         make_bpe(&m);
         test_meta_raw(&m, keys[i], &(tn_kv){.type = TN_KV_I64, .count = 1, .size = 8, .data = &negative});
         refused_bpe(&m, keys[i], "-1");
+        make_wordpiece(&m);
+        test_meta_u32(&m, keys[i], 8);
+        refused_wordpiece(&m, keys[i], "8, the vocabulary has 8");
     }
 }
 
@@ -239,9 +265,67 @@ Test(token_refusal, all_at_once) {
     test_meta_free(&m);
 }
 
+/* Without merges each entry is one, cut in every way: not too long ones. */
+Test(token_refusal, merges_by_id) {
+    test_meta m;
+    char longest[258] = "", longer[258] = "";
+    const char *const two[] = {longest, longer};
+    memset(longest, 'x', 256);
+    memset(longer, 'x', 257);
+    for (uint64_t count = 1; count <= 2; count++) {
+        test_tokenizer t;
+        test_meta_bpe(&m, "kimi-k2", count, two, (const int32_t[]){1, 1}, 0, NULL);
+        test_meta_remove(&m, KEY("merges"));
+        if (count == 2) {
+            refused_bpe(&m, KEY("tokens"), "257 bytes at entry 257");
+            continue;
+        }
+        test_tokenizer_make(&t, "tokenizer.bpe", &m.meta);
+        test_tokenizer_close(&t);
+        test_meta_free(&m);
+    }
+    make_bpe(&m);
+    test_meta_remove(&m, KEY("merges"));
+    refused_bpe(&m, KEY("merges"), "nothing");
+}
+
+Test(token_refusal, raw_bytes) {
+    test_meta m;
+    static const char *const texts[] = {"<0x4G>"};
+    test_meta_bpe(&m, "gemma4", 1, texts, (const int32_t[]){TN_TOKEN_BYTE}, 0, NULL);
+    refused_bpe(&m, KEY("tokens"), "entry 256");
+    test_meta_utf8(&m, "mmbert", 1, texts, (const int32_t[]){TN_TOKEN_NORMAL}, 0, NULL);
+    refused_bpe(&m, KEY("tokens"), "U+2581");
+}
+
+Test(token_refusal, wordpiece) {
+    test_meta m;
+    static const char *const texts[] = {"<0x41>"};
+    make_wordpiece(&m);
+    test_meta_remove(&m, KEY("unknown_token_id"));
+    refused_wordpiece(&m, KEY("unknown_token_id"), "nothing");
+    make_wordpiece(&m);
+    test_meta_u32(&m, KEY("cls_token_id"), 8);
+    refused_wordpiece(&m, KEY("cls_token_id"), "8, the vocabulary has 8");
+    make_wordpiece(&m);
+    test_meta_u32(&m, KEY("normalizer.lowercase"), 1);
+    refused_wordpiece(&m, KEY("normalizer.lowercase"), "one uint32");
+    make_wordpiece(&m);
+    test_meta_string(&m, KEY("normalizer.strip_accents"), "yes");
+    refused_wordpiece(&m, KEY("normalizer.strip_accents"), "one string");
+    make_wordpiece(&m);
+    test_meta_remove(&m, KEY("cls_token_id"));
+    test_meta_bool(&m, KEY("add_bos_token"), 1);
+    refused_wordpiece(&m, KEY("bos_token_id"), "nothing");
+    test_meta_wordpiece(&m, 1, texts, (const int32_t[]){TN_TOKEN_BYTE});
+    refused_wordpiece(&m, KEY("tokens"), "entry 5");
+}
+
 /* Whatever allocation fails, create says so and gives back what it had. */
 Test(token_refusal, no_memory) {
-    for (int spm = 0; spm < 2; spm++) {
+    static void (*const makes[])(test_meta *) = {make_bpe, make_spm, make_wordpiece};
+    static const char *const ids[] = {"tokenizer.bpe", "tokenizer.spm", "tokenizer.wordpiece"};
+    for (int family = 0; family < 3; family++) {
         int32_t code = TN_E_MEMORY;
         for (uint64_t fail_at = 1; code != TN_OK; fail_at++) {
             test_meta m;
@@ -249,11 +333,11 @@ Test(token_refusal, no_memory) {
             test_report report;
             tn_error err = TN_ERROR_INIT;
             void *tokenizer = NULL;
-            (spm ? make_spm : make_bpe)(&m);
+            makes[family](&m);
             test_host_init(&host);
             test_report_init(&report);
             host.fail_at = fail_at;
-            const tn_tokenizer *table = test_plugin(spm ? "tokenizer.spm" : "tokenizer.bpe");
+            const tn_tokenizer *table = test_plugin(ids[family]);
             code = table->create(&host.host, &m.meta, &report.report, &tokenizer, &err);
             cr_assert(code == TN_OK || code == TN_E_MEMORY, "allocation %llu: %d",
                       (unsigned long long)fail_at, code);

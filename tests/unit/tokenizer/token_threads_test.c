@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 20 };
 
@@ -53,21 +54,36 @@ static int one_round(tn_engine *engine, const tn_gguf *file) {
     return wrong;
 }
 
-int main(void) {
-    char path[4096];
-    tn_engine *engine = NULL;
+static int check_file(tn_engine *engine, const char *path) {
     tn_gguf *file = NULL;
     tn_error err = TN_ERROR_INIT;
     int wrong = 0;
-    snprintf(path, sizeof path, "%s/models/llama3-ropefreqs.gguf", getenv("TENON_TEST_DATA"));
-    if (tn_engine_create(NULL, &engine, &err) != TN_OK ||
-        tn_gguf_open(path, tn_engine_types(engine), &file, &err) != TN_OK) {
+    if (tn_gguf_open(path, tn_engine_types(engine), &file, &err) != TN_OK) {
         printf("%s\n", err.text);
         return 1;
     }
     for (int i = 0; i < ROUNDS; i++) { wrong += one_round(engine, file); }
     tn_gguf_close(file);
+    printf("%s: %d rounds of %d threads, %d differ\n", path, ROUNDS, THREADS, wrong);
+    return wrong;
+}
+
+int main(void) {
+    char path[4096];
+    tn_engine *engine = NULL;
+    tn_error err = TN_ERROR_INIT;
+    if (tn_engine_create(NULL, &engine, &err) != TN_OK) {
+        printf("%s\n", err.text);
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/models/llama3-ropefreqs.gguf", getenv("TENON_TEST_DATA"));
+    int wrong = check_file(engine, path);
+    snprintf(path, sizeof path, "%s/tokenizer/vocabs/ggml-vocab-bert-bge.gguf", getenv("TENON_TEST_SHARED"));
+    if (access(path, R_OK) == 0) {
+        wrong += check_file(engine, path);
+    } else {
+        printf("skipped: no %s\n", path);
+    }
     tn_engine_destroy(engine);
-    printf("%d rounds of %d threads, %d differ\n", ROUNDS, THREADS, wrong);
     return wrong != 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "token_fixture.h"
 #include "unicode_nfc.h"
+#include "unicode_nfd.h"
 #include "unicode_tables.h"
 
 #include <criterion/criterion.h>
@@ -136,4 +137,24 @@ Test(token_unicode, nfc_keeps_u11a7) {
     cr_expect(size == sizeof wanted - 1 && memcmp(got, wanted, size) == 0, "%llu bytes",
               (unsigned long long)size);
     tn_nfc_free(&room);
+}
+
+Test(token_unicode, single_characters) {
+    unsigned bad = 0;
+    for (uint32_t c = 1; c < 0x110000 && bad < 10; c++) {
+        if (c >= 0xd800 && c < 0xe000) { continue; }
+        unsigned char text[5] = {0}, got[4 * TN_NFD_MAX + 1] = {0};
+        uint32_t parts[TN_NFD_MAX], size = 0, lower = tn_unicode_lower(c);
+        tn_utf8_write(text, c);
+        for (uint32_t i = 0, n = tn_unicode_decompose(c, parts); i < n; i++) {
+            size += tn_utf8_write(got + size, parts[i]);
+        }
+        unsigned char *wanted = utf8proc_NFD(text);
+        int right = strcmp((char *)got, (char *)wanted) == 0 &&
+                    lower == (uint32_t)utf8proc_tolower((int32_t)c) &&
+                    (int)tn_unicode_order(c) == utf8proc_get_property((int32_t)c)->combining_class;
+        cr_expect(right, "U+%04X: \"%s\", wanted \"%s\"; lower case U+%04X", c, got, wanted, lower);
+        bad += !right;
+        free(wanted);
+    }
 }

@@ -1,0 +1,269 @@
+/*
+ * chat_prompt.c - see chat_prompt.h.
+ */
+#include "chat_prompt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_TEMPLATE "tokenizer.chat_template"
+
+/* ---- the template's text -------------------------------------------------------------------------------- */
+
+static bool find_text(const tn_gguf *file, const char *key, tn_kv *kv) {
+    const tn_meta *meta = tn_gguf_meta(file);
+    *kv = (tn_kv){.struct_size = sizeof *kv};
+    return meta->find(meta, key, kv) == TN_OK && kv->type == TN_KV_STRING;
+}
+
+static int keep_source(struct chat_prompt *prompt, const char *name, char *text, size_t size) {
+    prompt->name = name;
+    prompt->source = text;
+    prompt->source_size = size;
+    return EXIT_DONE;
+}
+
+static int copy_source(struct chat_prompt *prompt, const char *name, const tn_kv *kv) {
+    char *text = malloc(kv->size + 1);
+    if (!text) {
+        fprintf(stderr, "tenon: not enough memory for the chat template\n");
+        return EXIT_FAILED;
+    }
+    memcpy(text, kv->data, kv->size);
+    text[kv->size] = 0;
+    return keep_source(prompt, name, text, kv->size);
+}
+
+/* Of the file: under --template-name that one; with tools the one named for them, if there is one; else the one
+ * without a name. */
+static int find_source(const struct options *options, const tn_gguf *file, bool tools,
+                       struct chat_prompt *prompt) {
+    tn_kv kv;
+    if (options->template_name) {
+        char key[160];
+        int size = snprintf(key, sizeof key, KEY_TEMPLATE ".%s", options->template_name);
+        if (size < 0 || (size_t)size >= sizeof key || !find_text(file, key, &kv)) {
+            fprintf(stderr, "tenon: %s: no chat template is called %s (see `tenon template --info`)\n",
+                    options->model, options->template_name);
+            return EXIT_FAILED;
+        }
+        return copy_source(prompt, options->template_name, &kv);
+    }
+    if (tools && find_text(file, KEY_TEMPLATE ".tool_use", &kv)) {
+        return copy_source(prompt, "tool_use", &kv);
+    }
+    if (find_text(file, KEY_TEMPLATE, &kv)) { return copy_source(prompt, KEY_TEMPLATE, &kv); }
+    return EXIT_DONE;
+}
+
+static int read_source(const struct options *options, const tn_gguf *file, bool tools,
+                       struct chat_prompt *prompt) {
+    char *text;
+    size_t size;
+    if (!options->template_file) { return find_source(options, file, tools, prompt); }
+    int status = read_text(options->template_file, &text, &size);
+    return status == EXIT_DONE ? keep_source(prompt, options->template_file, text, size) : status;
+}
+
+static int template_fault(const struct chat_prompt *prompt, const struct jinja_fault *fault) {
+    fputs("tenon: chat template ", stderr);
+    print_clean(prompt->name, stderr);
+    if (fault->place.line) {
+        fprintf(stderr, ": line %u, column %u", fault->place.line, fault->place.column);
+    }
+    fputs(": ", stderr);
+    print_clean(fault->message, stderr);
+    fputc('\n', stderr);
+    return EXIT_FAILED;
+}
+
+/* ---- what it is rendered with ---------------------------------------------------------------------------- */
+
+/* The text of entry `id` of the vocabulary, or NULL. */
+static json_t *entry_text(const tn_meta *meta, int64_t id) {
+    tn_kv kv = {.struct_size = sizeof kv};
+    if (meta->find(meta, "tokenizer.ggml.tokens", &kv) != TN_OK || kv.type != TN_KV_ARRAY ||
+        kv.element_type != TN_KV_STRING || id < 0 || (uint64_t)id >= kv.count) {
+        return NULL;
+    }
+    const unsigned char *at = kv.data;
+    tn_text text = tn_string_next(&at);
+    while (id-- > 0) { text = tn_string_next(&at); }
+    return text_json(text.data, text.size);
+}
+
+/* The texts of the special tokens, under the names that templates know them by. */
+static json_t *special_texts(const tn_gguf *file, const tn_text_codec *codec) {
+    static const char *const names[][2] = {{"bos_token", "bos"},     {"eos_token", "eos"},
+                                           {"unk_token", "unknown"}, {"sep_token", "seperator"},
+                                           {"pad_token", "padding"}, {"mask_token", "mask"}};
+    const tn_meta *meta = tn_gguf_meta(file);
+    tn_vocab vocab = {.bos = -1, .eos = -1, .unknown = -1, .separator = -1, .padding = -1, .mask = -1};
+    if (codec) { tn_codec_vocab(codec, &vocab); }
+    const int32_t known[] = {vocab.bos, vocab.eos, vocab.unknown, vocab.separator, vocab.padding, vocab.mask};
+    json_t *texts = json_object();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char key[64];
+        tn_kv kv = {.struct_size = sizeof kv};
+        int64_t id = known[i];
+        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", names[i][1]);
+        if (meta->find(meta, key, &kv) == TN_OK && !tn_kv_int(&kv, 0, &id)) { id = -1; }
+        json_t *text = entry_text(meta, id);
+        if (text) { json_object_set_new(texts, names[i][0], text); }
+    }
+    return texts;
+}
+
+void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value) {
+    size_t size = strlen(name);
+    bool token = size > 6 && strcmp(name + size - 6, "_token") == 0;
+    json_object_set_new(token ? prompt->trusted : prompt->given, name, value);
+}
+
+static int read_settings(const struct options *options, struct chat_prompt *prompt) {
+    json_t *settings = json_object(), *value;
+    const char *name;
+    int status = EXIT_DONE;
+    for (uint64_t i = 0; i < options->settings.count && status == EXIT_DONE; i++) {
+        status = read_setting(options->command, options->settings.at[i], settings);
+    }
+    json_object_foreach (settings, name, value) { chat_prompt_set(prompt, name, json_incref(value)); }
+    json_decref(settings);
+    if (status == EXIT_DONE && options->now) {
+        prompt->now_fixed = true;
+        status = read_time(options->command, options->now, &prompt->now);
+    }
+    return status;
+}
+
+int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
+                     struct chat_prompt *out) {
+    json_t *tools = NULL;
+    *out = (struct chat_prompt){0};
+    int status = options->tools ? read_tools(options->tools, &tools) : EXIT_DONE;
+    if (status == EXIT_DONE) { status = read_source(options, file, tools != NULL, out); }
+    if (status != EXIT_DONE || !out->source) {
+        json_decref(tools);
+        return status;
+    }
+    struct jinja_fault fault;
+    out->template = jinja_compile(out->source, out->source_size, &fault);
+    if (!out->template) {
+        json_decref(tools);
+        template_fault(out, &fault);
+        if (!options->template_file) {
+            fputs("tenon: --raw runs the model without it, --template FILE with another\n", stderr);
+        }
+        return EXIT_FAILED;
+    }
+    out->trusted = special_texts(file, codec);
+    out->given = json_pack("{s:b, s:n}", "add_generation_prompt", 1, "documents");
+    json_object_set_new(out->given, "tools", tools ? tools : json_null());
+    return read_settings(options, out);
+}
+
+void chat_prompt_close(struct chat_prompt *prompt) {
+    jinja_free(prompt->template);
+    free(prompt->source);
+    json_decref(prompt->trusted);
+    json_decref(prompt->given);
+    *prompt = (struct chat_prompt){0};
+}
+
+/* ---- rendering ------------------------------------------------------------------------------------------- */
+
+bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,
+                     struct jinja_fault *fault) {
+    json_object_set(prompt->given, "messages", (json_t *)messages);
+    struct jinja_input input = {.given = prompt->given,
+                                .trusted = prompt->trusted,
+                                .now = prompt->now_fixed ? prompt->now : local_seconds()};
+    jinja_limits_default(&input.limits);
+    bool done = jinja_render(prompt->template, &input, out, fault);
+    json_object_del(prompt->given, "messages");
+    return done;
+}
+
+int chat_prompt_render(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out) {
+    struct jinja_fault fault;
+    return chat_prompt_try(prompt, messages, out, &fault) ? EXIT_DONE : template_fault(prompt, &fault);
+}
+
+static bool begins_with_bos(const struct chat_prompt *prompt, const struct jinja_output *rendered) {
+    const json_t *bos = json_object_get(prompt->trusted, "bos_token");
+    size_t size = json_string_length(bos);
+    return size && size <= rendered->size && memcmp(rendered->text, json_string_value(bos), size) == 0;
+}
+
+static int encode(struct chat_prompt *prompt, const tn_text_codec *codec, const struct jinja_output *rendered,
+                  int32_t **ids, uint64_t *count) {
+    tn_error err = TN_ERROR_INIT;
+    uint64_t *plain = malloc((2 * rendered->given_count + 1) * sizeof *plain);
+    if (!plain) {
+        tn_fail(&err, TN_E_MEMORY, "not enough memory for a prompt of %zu bytes", rendered->size);
+        return report_error(&err);
+    }
+    for (size_t i = 0; i < rendered->given_count; i++) {
+        plain[2 * i] = rendered->given[i].begin;
+        plain[2 * i + 1] = rendered->given[i].end;
+    }
+    tn_codec_text text = {
+        .text = rendered->text,
+        .size = rendered->size,
+        .flags = TN_ENCODE_SPECIAL | (begins_with_bos(prompt, rendered) ? 0 : TN_ENCODE_ADD | TN_ENCODE_MORE),
+        .plain = plain,
+        .plain_count = rendered->given_count,
+    };
+    int32_t code = tn_codec_encode_text(codec, &text, ids, NULL, count, &err);
+    free(plain);
+    return code == TN_OK ? EXIT_DONE : report_error(&err);
+}
+
+int chat_prompt_encode(struct chat_prompt *prompt, const tn_text_codec *codec, const json_t *messages,
+                       int32_t **ids, uint64_t *count) {
+    struct jinja_output rendered;
+    int status = chat_prompt_render(prompt, messages, &rendered);
+    if (status != EXIT_DONE) { return status; }
+    status = encode(prompt, codec, &rendered, ids, count);
+    jinja_output_free(&rendered);
+    return status;
+}
+
+/* ---- the end of a turn ------------------------------------------------------------------------------------ */
+
+/* What an assistant says in the conversation that is rendered to see what comes behind it. */
+#define ANSWER "d3b07384"
+
+/* The first token of a text if it is a control token; white space before it does not count. */
+static int32_t first_control(const tn_text_codec *codec, const char *text, size_t size) {
+    tn_error err = TN_ERROR_INIT;
+    int32_t *ids, id = -1;
+    uint64_t count;
+    while (size && strchr(" \t\r\n", *text)) { text++, size--; }
+    tn_codec_text call = {.text = text, .size = size, .flags = TN_ENCODE_SPECIAL, .threads = 1};
+    if (tn_codec_encode_text(codec, &call, &ids, NULL, &count, &err) != TN_OK) { return -1; }
+    if (count && tn_codec_kind(codec, ids[0]) == TN_TOKEN_CONTROL) { id = ids[0]; }
+    free(ids);
+    return id;
+}
+
+int32_t chat_prompt_end(struct chat_prompt *prompt, const tn_text_codec *codec) {
+    struct jinja_output rendered;
+    struct jinja_fault fault; /* a template that does not take this conversation tells nothing */
+    int32_t id = -1;
+    json_t *messages = json_pack("[{s:s, s:s}, {s:s, s:s}]", "role", "user", "content", "?", "role",
+                                 "assistant", "content", ANSWER);
+    json_t *asked = json_incref(json_object_get(prompt->given, "add_generation_prompt"));
+    json_object_set_new(prompt->given, "add_generation_prompt", json_false());
+    if (chat_prompt_try(prompt, messages, &rendered, &fault)) {
+        const char *answer = memmem(rendered.text, rendered.size, ANSWER, strlen(ANSWER));
+        if (answer) {
+            const char *behind = answer + strlen(ANSWER);
+            id = first_control(codec, behind, (size_t)(rendered.text + rendered.size - behind));
+        }
+        jinja_output_free(&rendered);
+    }
+    json_object_set_new(prompt->given, "add_generation_prompt", asked);
+    json_decref(messages);
+    return id;
+}

@@ -1,0 +1,56 @@
+/*
+ * chat_prompt.h - a conversation as a prompt: the file's chat template found and compiled, messages rendered by
+ * it, the text encoded so that nothing which a message says becomes a control token.
+ */
+#ifndef TENON_HOST_CHAT_PROMPT_H
+#define TENON_HOST_CHAT_PROMPT_H
+
+#include "chat/jinja.h"
+#include "commands.h"
+
+/* A compiled template and what it is rendered with. */
+struct chat_prompt {
+    struct jinja_template *template; /* NULL: the file has none, and the options name none */
+    char *source;                    /* the template's text */
+    size_t source_size;
+    const char *name; /* "FILE", or the key that it was under */
+    json_t *trusted;  /* bos_token and the like */
+    json_t *given;    /* tools, documents, what --set says; messages are put in for each rendering */
+    int64_t now;
+    bool now_fixed; /* --now; else the clock's */
+};
+
+/* Finds and compiles the template that the options ask for, or the file's; `codec` may be NULL (then only the file's
+ * keys say what its special tokens are). EXIT_DONE, also where there is none; else the message is printed. */
+int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
+                     struct chat_prompt *out);
+void chat_prompt_close(struct chat_prompt *prompt);
+/* Sets a variable of the template; takes over `value`. */
+void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value);
+/* Renders; a fault is in *fault. */
+bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,
+                     struct jinja_fault *fault);
+/* The same with the fault printed: EXIT_DONE or EXIT_FAILED. */
+int chat_prompt_render(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out);
+/* Renders and encodes: ids to free(). BOS is put in front if the file asks for it and the template has not. */
+int chat_prompt_encode(struct chat_prompt *prompt, const tn_text_codec *codec, const json_t *messages,
+                       int32_t **ids, uint64_t *count);
+/* The control token that the template puts behind what the assistant says: -1 if that cannot be told. */
+int32_t chat_prompt_end(struct chat_prompt *prompt, const tn_text_codec *codec);
+
+/* ---- chat_files.c: what is given on the command line ------------------------------------------------------ */
+
+/* A file of messages: an array of objects with a role each, or an object with such an array as "messages" and perhaps
+ * "tools" (*tools: a new reference, or NULL). EXIT_DONE or a status, message printed. */
+int read_messages(const char *path, json_t **messages, json_t **tools);
+/* A file with an array of tools. */
+int read_tools(const char *path, json_t **tools);
+/* "NAME=JSON" into an object's members. */
+int read_setting(const char *command, const char *text, json_t *object);
+/* 2026-01-15T09:30:00 as seconds of a clock without zone. */
+int read_time(const char *command, const char *text, int64_t *seconds);
+int64_t local_seconds(void);
+/* {"role": role, "content": text}; bytes that are no UTF-8 become U+FFFD. */
+json_t *make_message(const char *role, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * cmd_chat.h - a conversation on the terminal: what cmd_chat.c (the turns) and chat_commands.c (/help and its like) share.
+ */
+#ifndef TENON_HOST_CMD_CHAT_H
+#define TENON_HOST_CMD_CHAT_H
+
+#include "chat_input.h"
+#include "chat_prompt.h"
+#include "generation.h"
+
+struct chat {
+    struct options *options;
+    struct generation g;
+    struct chat_prompt prompt;
+    struct chat_input *input;
+    json_t *messages;
+    char *answer; /* what the model has said of the present turn */
+    size_t answer_size, answer_room;
+    bool done;
+};
+
+/* Has the model answer the conversation, which ends with a message to it, and adds the answer. */
+int chat_answer(struct chat *chat);
+/* Carries out "/NAME ARGUMENT". EXIT_DONE, or a status, message printed: the conversation is as it was. */
+int chat_command(struct chat *chat, const char *line);
+/* Takes the last message of the user and all behind it away; false if there is none. */
+bool chat_undo(struct chat *chat);
+/* The number of the last message with that role, -1 if there is none. */
+int64_t chat_last(const struct chat *chat, const char *role);
+/* The system message; NULL or "": none. */
+void chat_set_system(struct chat *chat, const char *text);
+
+#endif

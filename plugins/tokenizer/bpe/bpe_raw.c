@@ -1,0 +1,137 @@
+/*
+ * bpe_raw.c - see bpe_raw.h.
+ */
+#include "bpe_raw.h"
+
+#include "token_utf8.h"
+#include "unicode_tables.h"
+
+enum { SPACE_SIZE = 3 };
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte that "<0x41>" stands for, -1 for another text. */
+static int byte_of(tn_text text) {
+    if (text.size != 6 || memcmp(text.data, "<0x", 3) != 0 || text.data[5] != '>') { return -1; }
+    int high = hex_digit(text.data[3]), low = hex_digit(text.data[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+int64_t tn_raw_piece(uint32_t kind, tn_text text, unsigned char *out) {
+    if (kind != TN_TOKEN_BYTE) {
+        memcpy(out, text.data, text.size);
+        return (int64_t)text.size;
+    }
+    int byte = byte_of(text);
+    if (byte < 0) { return -1; }
+    out[0] = (unsigned char)byte;
+    return 1;
+}
+
+int64_t tn_raw_piece_spaced(uint32_t kind, tn_text text, unsigned char *out) {
+    if (kind == TN_TOKEN_BYTE) { return tn_raw_piece(kind, text, out); }
+    const char *at = text.data, *end = at + text.size;
+    int64_t count = 0;
+    for (const char *space; (space = memmem(at, (size_t)(end - at), TN_RAW_SPACE, SPACE_SIZE));) {
+        memcpy(out + count, at, (size_t)(space - at));
+        count += space - at;
+        out[count++] = ' ';
+        at = space + SPACE_SIZE;
+    }
+    memcpy(out + count, at, (size_t)(end - at));
+    return count + (end - at);
+}
+
+void tn_raw_bytes(tn_bpe *bpe) {
+    const tn_vocabulary *v = &bpe->vocabulary;
+    for (uint32_t i = 0; i < v->facts.size; i++) {
+        if ((v->kinds[i] & TN_KIND_MASK) != TN_TOKEN_BYTE) { continue; }
+        uint32_t *symbol = &bpe->byte_symbols[v->pieces[v->piece_at[i]]];
+        if (*symbol >= v->facts.size) { *symbol = i; }
+    }
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------- */
+
+static uint64_t put_space(unsigned char *out) {
+    memcpy(out, TN_RAW_SPACE, SPACE_SIZE);
+    return SPACE_SIZE;
+}
+
+/* Spaces as U+2581; with `prefix` one before each line that does not begin so. */
+static uint64_t write_spaced(const unsigned char *text, uint64_t size, int prefix, unsigned char *out) {
+    uint64_t count = 0;
+    int begins = prefix;
+    for (uint64_t i = 0; i < size; i++) {
+        if (begins && text[i] != '\n') {
+            int marked =
+                text[i] == ' ' || (size - i >= SPACE_SIZE && memcmp(text + i, TN_RAW_SPACE, SPACE_SIZE) == 0);
+            if (!marked) { count += put_space(out + count); }
+            begins = 0;
+        }
+        if (text[i] == '\n') { begins = prefix; }
+        if (text[i] == ' ') {
+            count += put_space(out + count);
+        } else {
+            out[count++] = text[i];
+        }
+    }
+    return count;
+}
+
+static uint32_t lower_of(uint32_t c) {
+    uint32_t low = 0, high = tn_lower_pair_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (tn_lower_pairs[middle].upper < c) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < tn_lower_pair_count && tn_lower_pairs[low].upper == c ? tn_lower_pairs[low].lower : c;
+}
+
+/* In lower case, character by character; U+0130 is the only one that becomes two. */
+static uint64_t write_lower(const unsigned char *text, uint64_t size, unsigned char *out) {
+    uint64_t count = 0;
+    uint32_t step;
+    for (uint64_t at = 0; at < size; at += step) {
+        uint32_t c = tn_utf8_read(text + at, &step);
+        count += tn_utf8_write(out + count, c == 0x130 ? 'i' : lower_of(c));
+        if (c == 0x130) { count += tn_utf8_write(out + count, 0x307); }
+    }
+    return count;
+}
+
+int32_t tn_raw_prepare(const tn_bpe *bpe, tn_scratch *room, const unsigned char **text, uint64_t *size) {
+    uint32_t flags = bpe->rules->flags;
+    if (!*size || !(flags & TN_RULES_SPACES || bpe->lower_case)) { return TN_OK; }
+    /* A space becomes 3 bytes, with a prefix a line of one letter 4; lower case makes 3 of 2 at most. */
+    unsigned char *out = tn_scratch_get(room, *size, flags & TN_RULES_PREFIX ? SPACE_SIZE + 1 : SPACE_SIZE);
+    if (!out) { return TN_E_MEMORY; }
+    *size = bpe->lower_case ? write_lower(*text, *size, out)
+                            : write_spaced(*text, *size, (flags & TN_RULES_PREFIX) != 0, out);
+    *text = out;
+    return TN_OK;
+}
+
+uint32_t tn_raw_character(const tn_bpe *bpe, const unsigned char *text, uint32_t *size) {
+    tn_utf8_read(text, size);
+    return *size == 1 ? bpe->byte_symbols[*text] : tn_words_find(&bpe->vocabulary.words, text, *size);
+}
+
+uint32_t tn_raw_characters(const tn_bpe *bpe, const unsigned char *text, uint32_t size, uint32_t *symbol,
+                           uint32_t *start) {
+    uint32_t step, count = 0;
+    for (uint32_t at = 0; at < size; at += step) {
+        start[count] = at;
+        symbol[count++] = tn_raw_character(bpe, text + at, &step);
+    }
+    start[count] = size;
+    return count;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""tenon chat on a terminal: editing, recall, ^C in an answer and while typing, ^D. Usage: chat_terminal.py TENON MODEL TEMPLATE"""
+import os
+import pty
+import select
+import sys
+import time
+
+tenon, model, template = sys.argv[1:4]
+child, terminal = pty.fork()
+if child == 0:
+    os.environ["TERM"] = "xterm"
+    os.execv(tenon, [tenon, "chat", "-m", model, "--template", template, "--temp", "0", "--ignore-eos", "-c", "100000"])
+
+seen = b""
+
+
+def read_until(what, seconds=60):
+    """Reads on until `what` has come since the last call."""
+    global seen
+    end = time.monotonic() + seconds
+    while what not in seen:
+        if time.monotonic() > end or not select.select([terminal], [], [], end - time.monotonic())[0]:
+            sys.exit(f"waited in vain for {what!r}; there was {seen[-400:]!r}")
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:
+            sys.exit(f"the program ended before {what!r}; there was {seen[-400:]!r}")
+    got, seen = seen[:seen.index(what) + len(what)], seen[seen.index(what) + len(what):]
+    return got
+
+
+def send(text):
+    os.write(terminal, text)
+
+
+read_until(b"> ")
+send(b"helo\x1b[D\x1b[Dl\r")        # two to the left, another l: "hello"
+time.sleep(1)
+send(b"\x03")                       # the answer would go on for 100000 tokens
+read_until(b"stopped")
+read_until(b"> ")
+send(b"/show\r")
+read_until(b"messages:")
+read_until(b"2")                    # the question, and the answer as far as it came
+read_until(b"> ")
+send(b"something\x03")              # ^C while typing: the line is forgotten
+read_until(b"> ")
+send(b"/show\r")
+read_until(b"messages:")
+assert b" 2" in read_until(b"tokens:")
+read_until(b"> ")
+send(b"\x1b[A\x1b[A\x1b[A")         # up to the question
+read_until(b"hello")
+send(b"\x03")
+read_until(b"> ")
+send(b"/undo\r")
+read_until(b"> ")
+send(b"/show\r")
+assert b" 0" in read_until(b"tokens:")
+read_until(b"> ")
+send(b"\x04")                       # ^D
+_, status = os.waitpid(child, 0)
+sys.exit(0 if status == 0 else f"ended with status {status}")
