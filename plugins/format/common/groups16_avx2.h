@@ -2,9 +2,10 @@
  * groups16_avx2.h - gemv and unpack with AVX2 for blocks of 256 columns with a scale for each 16, an integer
  * times a scale of the whole block.
  *
- * A vector of codes holds eight columns of four rows, so that the sums of 16 columns of eight rows come of few
- * additions of neighbours. Sums of half a block are made first, then the float steps in the order of the
- * columns: a step has to wait for the one before.
+ * For one activation row a vector of codes holds 32 columns of a row, as they lie in memory. For several it
+ * holds eight columns of four rows, which takes more to open and less to fold: the sums of 16 columns of eight
+ * rows come of few additions of neighbours. Sums of half a block are made first, then the float steps in the
+ * order of the columns: a step has to wait for the one before.
  */
 #ifndef TENON_GROUPS16_AVX2_H
 #define TENON_GROUPS16_AVX2_H
@@ -84,29 +85,81 @@ TN_INLINE void tn_act16_open(int32_t bias, tn_act16 *x) {
     __asm__("" : "+m"(*x)); /* broadcast them from memory, which is free; not from a register */
 }
 
+/* Prefetches a sixteenth of the next group's blocks, and as much of those two columns further. */
+TN_INLINE void tn_groups16_prefetch8(const tn_row_group *rows, uint32_t bytes, uint32_t n, uint32_t i,
+                                     const uint8_t *next) {
+    tn_prefetch_part(next, 8 * bytes, 8 * n + i, 16);
+    tn_prefetch_soon(tn_row(rows, i) + 2 * bytes + 128 * n, 2);
+}
+
+/* Half n of a block column of eight rows with one activation row: the sums of its groups. Rows are folded as
+ * they come: `one` holds sums of four products of a row (two groups, one a half), `two` and `four` larger sums
+ * of two and of four rows. */
+TN_INLINE void tn_groups16_half8(const tn_row_group *rows, uint32_t bytes, uint32_t n, tn_open_eighth *open,
+                                 const uint8_t *next, const int8_t *codes, __m256i *sums) {
+    __m256i ones = _mm256_set1_epi16(1), one[4], two[4], four[4];
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < 8; r++) {
+        tn_groups16_prefetch8(rows, bytes, n, r, next);
+#pragma GCC unroll 4
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t c = i / 2 + i % 2 * 2;
+            __m256i x = _mm256_loadu_si256((const void *)(codes + 128 * n + 32 * c));
+            __m256i v = tn_dot_unsigned(open(tn_row(rows, r), 4 * n + c), x);
+            if (r % 2 == 0) {
+                one[c] = v;
+                continue;
+            }
+            v = _mm256_madd_epi16(_mm256_packs_epi32(one[c], v), ones);
+            if (r % 4 == 1) {
+                two[c] = v;
+                continue;
+            }
+            v = _mm256_hadd_epi32(two[c], v);
+            if (r == 3) {
+                four[c] = v;
+                continue;
+            }
+            sums[2 * c] = _mm256_permute2x128_si256(four[c], v, 0x20);
+            sums[2 * c + 1] = _mm256_permute2x128_si256(four[c], v, 0x31);
+        }
+    }
+}
+
+/* The same with several activation rows: of row a and group g the sums in sums[a][g]. */
+TN_INLINE void tn_groups16_half8_many(const tn_row_group *rows, uint32_t bytes, uint32_t n,
+                                      tn_open_sixteen8 *open, const uint8_t *next, const tn_act16 *x,
+                                      uint64_t acts, __m256i (*sums)[8]) {
+    __m256i held[8];
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t h = i / 4, c = i % 4 / 2 + i % 2 * 2;
+        __m256i w[4];
+        tn_groups16_prefetch8(rows, bytes, n, i, next);
+        open(rows, n, h, c, held, w);
+        for (uint64_t a = 0; a < acts; a++) {
+            sums[a][2 * c + h] = tn_dot_eights(w, x[a].codes + 128 * n + 32 * c + 16 * h, 1);
+        }
+    }
+}
+
 /* A block column of eight rows. `acts` is a constant or the number of rows of x. */
-TN_INLINE void tn_groups16_column8(const tn_row_group *rows, uint32_t bytes, tn_open_sixteen8 *open,
-                                   tn_open_subs8 *open_subs, const uint8_t *next, uint64_t next_group,
+TN_INLINE void tn_groups16_column8(const tn_row_group *rows, uint32_t bytes, tn_open_eighth *open,
+                                   tn_open_sixteen8 *open_many, tn_open_subs8 *open_subs, const uint8_t *next,
                                    const tn_act16 *x, uint64_t acts, __m256 *acc) {
-    __m256i sums[TN_MAX_ROWS][8], subs[4], held[8];
+    __m256i sums[TN_MAX_ROWS][8], subs[4];
     __m256 d;
     open_subs(rows, subs, &d);
     d = _mm256_mul_ps(d, _mm256_set1_ps(0x1p-24f)); /* exact; subs are taken times 2^24 */
     __asm__("" : "+m"(subs));
 #pragma GCC unroll 2
-    for (uint32_t n = 0; n < 2; n++, next += 4 * bytes) { /* halves of the block */
-#pragma GCC unroll 16
-        for (uint32_t at = 0; at < 4 * bytes; at += 64) { tn_prefetch_twice(next + at, next_group); }
-#pragma GCC unroll 8
-        for (uint32_t i = 0; i < 8; i++) {
-            uint32_t h = i / 4, c = i % 4 / 2 + i % 2 * 2;
-            __m256i w[4];
-            open(rows, n, h, c, held, w);
-            for (uint64_t a = 0; a < acts; a++) {
-                sums[a][2 * c + h] = tn_dot_eights(w, x[a].codes + 128 * n + 32 * c + 16 * h, 1);
-            }
+    for (uint32_t n = 0; n < 2; n++) { /* halves of the block */
+        if (acts == 1) {
+            tn_groups16_half8(rows, bytes, n, open, next, x->codes, sums[0]);
+        } else {
+            tn_groups16_half8_many(rows, bytes, n, open_many, next, x, acts, sums);
+            __asm__("" : "+m"(sums)); /* registers are few, and wanted for the accumulators */
         }
-        __asm__("" : "+m"(sums)); /* registers are few, and wanted for the accumulators */
 #pragma GCC unroll 8
         for (uint32_t g = 0; g < 8; g++) {
             __m256i sub = tn_byte_on_top8(subs[2 * n + g / 4], g % 4);
@@ -121,8 +174,8 @@ TN_INLINE void tn_groups16_column8(const tn_row_group *rows, uint32_t bytes, tn_
 }
 
 /* Eight rows from row r on. `acts` is a constant or call->act_rows. */
-TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias,
-                                     tn_open_sixteen8 *open, tn_open_subs8 *open_subs, uint64_t r,
+TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_eighth *open,
+                                     tn_open_sixteen8 *open_many, tn_open_subs8 *open_subs, uint64_t r,
                                      uint64_t acts) {
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
     const uint8_t *next = tn_ahead(first, 8 * call->row_stride);
@@ -139,7 +192,7 @@ TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_
     }
     for (uint64_t col = 0; col < call->cols; col += 256) {
         for (uint64_t a = 0; a < acts; a++) { tn_act16_open(bias, &x[a]); }
-        tn_groups16_column8(&rows, bytes, open, open_subs, next, 8 * call->row_stride, x, acts, acc);
+        tn_groups16_column8(&rows, bytes, open, open_many, open_subs, next, x, acts, acc);
         for (uint64_t a = 0; a < acts; a++) {
             x[a].codes += 256;
             x[a].scales += 8;
@@ -154,13 +207,13 @@ TN_INLINE void tn_groups16_rows_avx2(const tn_gemv *call, uint32_t bytes, int32_
 }
 
 /** gemv over blocks of 256 columns in `bytes` bytes. */
-TN_INLINE void tn_groups16_gemv_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias,
-                                     tn_open_sixteen8 *open, tn_open_subs8 *open_subs) {
+TN_INLINE void tn_groups16_gemv_avx2(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_eighth *open,
+                                     tn_open_sixteen8 *open_many, tn_open_subs8 *open_subs) {
     for (uint64_t r = 0; r < call->rows; r += 8) {
         if (call->act_rows == 1) {
-            tn_groups16_rows_avx2(call, bytes, bias, open, open_subs, r, 1);
+            tn_groups16_rows_avx2(call, bytes, bias, open, open_many, open_subs, r, 1);
         } else {
-            tn_groups16_rows_avx2(call, bytes, bias, open, open_subs, r, call->act_rows);
+            tn_groups16_rows_avx2(call, bytes, bias, open, open_many, open_subs, r, call->act_rows);
         }
     }
 }

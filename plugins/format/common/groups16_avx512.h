@@ -1,17 +1,19 @@
 /*
  * groups16_avx512.h - gemv and unpack with AVX-512 VNNI for blocks of 256 columns with a scale for each 16,
- * an integer times a scale of the whole block, where a row's codes are opened 64 columns at a time.
+ * an integer times a scale of the whole block.
  *
  * A vector holds 64 columns of one row, so each of its quarters is a group: four rows fold to a vector of
- * four groups, and a transpose of quarters gives a vector of sixteen rows for each group.
+ * four groups, and a transpose of quarters gives a vector of sixteen rows for each group. Sums of products
+ * begin at minus those of the bias, so that they are small: four rows at a time are folded by packs to 16
+ * bits and additions of pairs, and codes are opened, multiplied and folded without leaving registers.
  */
 #ifndef TENON_GROUPS16_AVX512_H
 #define TENON_GROUPS16_AVX512_H
 
 #include "simd_avx512.h"
 
-/** Columns 64 * quarter .. + 63 of a block, as codes plus the format's bias: 0 .. 255. */
-typedef __m512i tn_open_quarter(const uint8_t *block, uint32_t quarter);
+/** Columns 128 n .. + 127 of a block, as codes plus the format's bias: 0 .. 63, and signed -32 .. 31. */
+typedef void tn_open_half(const uint8_t *block, uint32_t n, __m512i *w);
 /** A block column of sixteen rows: the sub-scales of groups 4 k .. 4 k + 3 as the signed bytes of subs[k],
  * row r in lane r, and the scales by which they are multiplied (exactly). */
 typedef void tn_open_subs16(const tn_row_group *rows, __m512i *subs, __m512 *d);
@@ -30,23 +32,16 @@ TN_INLINE void tn_transpose16(const tn_row_group *rows, uint64_t offset, __m512i
     words[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/** Byte k of each lane, with its sign, as a float. */
-TN_INLINE __m512 tn_float_of_byte16(__m512i words, uint32_t k) {
-    __m512i top = k == 3 ? words : _mm512_slli_epi32(words, 24 - 8 * k);
-    return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 24));
+/** Byte k of each lane, with its sign, times 2^24. */
+TN_INLINE __m512i tn_byte_on_top16(__m512i words, uint32_t k) {
+    __m512i from = _mm512_add_epi32(_mm512_set1_epi32((int)(0x808080 + (k << 24))),
+                                    _mm512_set4_epi32(12 << 24, 8 << 24, 4 << 24, 0));
+    return _mm512_shuffle_epi8(words, from);
 }
 
-/** Products of sixteen rows (codes in w) with 64 activation codes: the sums of group g in sums[g], row r in
- * lane r. */
-TN_INLINE void tn_sum_groups16(const __m512i *w, __m512i x, __m512i *sums) {
-    __m512i u[4];
-    for (uint32_t k = 0; k < 4; k++) {
-        __m512i v[4];
-        for (uint32_t j = 0; j < 4; j++) {
-            v[j] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[4 * k + j], x);
-        }
-        u[k] = tn_sum_quarters(v);
-    }
+/** Four vectors whose quarters are those of groups 0 .. 3 of rows 4 k .. 4 k + 3: of each group a vector, row
+ * r in lane r. */
+TN_INLINE void tn_transpose_quarters(const __m512i *u, __m512i *sums) {
     __m512i a = _mm512_shuffle_i64x2(u[0], u[1], 0x44), b = _mm512_shuffle_i64x2(u[0], u[1], 0xee);
     __m512i c = _mm512_shuffle_i64x2(u[2], u[3], 0x44), d = _mm512_shuffle_i64x2(u[2], u[3], 0xee);
     sums[0] = _mm512_shuffle_i64x2(a, c, 0x88);
@@ -55,47 +50,97 @@ TN_INLINE void tn_sum_groups16(const __m512i *w, __m512i x, __m512i *sums) {
     sums[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
 }
 
+/** 128 activation codes, and where sums of products with four of them begin: at minus their products with
+ * the bias. */
+typedef struct tn_act_half {
+    __m512i codes[2], start[2];
+} tn_act_half;
+
+TN_INLINE tn_act_half tn_act_half_open(const tn_act *act, uint64_t row, uint64_t col, int32_t bias) {
+    tn_act_half x;
+    for (uint32_t i = 0; i < 2; i++) {
+        x.codes[i] = _mm512_loadu_si512((const int8_t *)act->data + row * act->stride + col + 64 * i);
+        x.start[i] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8((char)bias), x.codes[i]);
+        x.start[i] = _mm512_sub_epi32(_mm512_setzero_si512(), x.start[i]);
+    }
+    return x;
+}
+
 /* The float steps of four groups, from column `col` on, with one activation row. */
-TN_INLINE __m512 tn_step_quarter(const __m512i *w, int32_t bias, const __m512 *scales, const tn_act *act,
-                                 uint64_t row, uint64_t col, __m512 acc) {
-    const int16_t *x_sums = act->sums + row * act->sum_stride + col / 16;
+TN_INLINE __m512 tn_step_quarter(const __m512i *folded, const __m512 *scales, const tn_act *act, uint64_t row,
+                                 uint64_t col, __m512 acc) {
     const float *x_scales = act->scales + row * act->scale_stride + col / 32;
     __m512i sums[4];
-    tn_sum_groups16(w, _mm512_loadu_si512((const int8_t *)act->data + row * act->stride + col), sums);
+    tn_transpose_quarters(folded, sums);
     for (uint32_t g = 0; g < 4; g++) {
-        __m512i sum = _mm512_sub_epi32(sums[g], _mm512_set1_epi32(bias * x_sums[g]));
-        acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
+        acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[g]),
                               _mm512_mul_ps(scales[g], _mm512_set1_ps(x_scales[g / 2])), acc);
     }
     return acc;
 }
 
+/* Half n of a block column of sixteen rows: the sums of its groups by activation row, folded as for
+ * tn_transpose_quarters. Prefetches half of the next group's blocks, and of those two columns further. */
+TN_INLINE void tn_groups16_half16(const tn_row_group *rows, uint32_t bytes, uint32_t n, tn_open_half *open,
+                                  const uint8_t *next, const tn_act_half *x, uint64_t acts,
+                                  __m512i (*folded)[2][4]) {
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < 4; k++) { /* fours of rows */
+        __m512i w[4][2];
+#pragma GCC unroll 4
+        for (uint32_t j = 0; j < 4; j++) {
+            const uint8_t *row = tn_row(rows, 4 * k + j);
+            tn_prefetch_part(next, 16 * bytes, 16 * n + 4 * k + j, 32);
+            tn_prefetch_soon(row + 2 * bytes + 128 * n, 2);
+            open(row, n, w[j]);
+        }
+#pragma GCC unroll 1
+        for (uint64_t a = 0; a < acts; a++) {
+            for (uint32_t i = 0; i < 2; i++) {
+                __m512i v[4];
+                for (uint32_t j = 0; j < 4; j++) {
+                    v[j] = _mm512_dpbusd_epi32(x[a].start[i], w[j][i], x[a].codes[i]);
+                }
+                folded[a][i][k] = tn_sum_quarters_small(v);
+            }
+        }
+    }
+}
+
 /* Sixteen rows from row r on. `acts` is a constant or call->act_rows. */
-TN_INLINE void tn_groups16_rows_avx512(const tn_gemv *call, uint32_t bytes, int32_t bias,
-                                       tn_open_quarter *open, tn_open_subs16 *open_subs, uint64_t r,
-                                       uint64_t acts) {
+TN_INLINE void tn_groups16_rows_avx512(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_half *open,
+                                       tn_open_subs16 *open_subs, uint64_t r, uint64_t acts) {
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
     const uint8_t *next = tn_ahead(first, 16 * call->row_stride);
     tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 4);
     __m512 acc[TN_MAX_ROWS];
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
-    for (uint64_t col = 0; col < call->cols; col += 256) {
+    for (uint64_t col = 0; col < call->cols; col += 256, next += 16 * bytes) {
         __m512i subs[4];
         __m512 d;
         open_subs(&rows, subs, &d);
-        for (uint32_t quarter = 0; quarter < 4; quarter++, next += 4 * bytes) {
-            __m512i w[16];
-            __m512 scales[4];
-            for (uint32_t i = 0; i < 16; i++) {
-                w[i] = open(tn_row(&rows, i), quarter);
-                if (64 * i < 4 * bytes) { tn_prefetch_twice(next + 64 * i, 16 * call->row_stride); }
-            }
-            for (uint32_t g = 0; g < 4; g++) {
-                scales[g] = _mm512_mul_ps(d, tn_float_of_byte16(subs[quarter], g));
-            }
+        d = _mm512_mul_ps(d, _mm512_set1_ps(0x1p-24f)); /* exact; subs are taken times 2^24 */
+#pragma GCC unroll 2
+        for (uint32_t n = 0; n < 2; n++) {
+            tn_act_half x[TN_MAX_ROWS];
+            __m512i folded[TN_MAX_ROWS][2][4];
+#pragma GCC unroll 1
             for (uint64_t a = 0; a < acts; a++) {
-                acc[a] = tn_step_quarter(w, bias, scales, call->act, call->act_from + a, col + 64 * quarter,
-                                         acc[a]);
+                x[a] = tn_act_half_open(call->act, call->act_from + a, col + 128 * n, bias);
+            }
+            tn_groups16_half16(&rows, bytes, n, open, next, x, acts, folded);
+#pragma GCC unroll 2
+            for (uint32_t i = 0; i < 2; i++) {
+                __m512 scales[4];
+                for (uint32_t g = 0; g < 4; g++) {
+                    __m512i sub = tn_byte_on_top16(subs[2 * n + i], g);
+                    scales[g] = _mm512_mul_ps(d, _mm512_cvtepi32_ps(sub));
+                }
+#pragma GCC unroll 1
+                for (uint64_t a = 0; a < acts; a++) {
+                    acc[a] = tn_step_quarter(folded[a][i], scales, call->act, call->act_from + a,
+                                             col + 128 * n + 64 * i, acc[a]);
+                }
             }
         }
         tn_advance(&rows, bytes, 4);
@@ -106,8 +151,8 @@ TN_INLINE void tn_groups16_rows_avx512(const tn_gemv *call, uint32_t bytes, int3
 }
 
 /** gemv over blocks of 256 columns in `bytes` bytes. */
-TN_INLINE void tn_groups16_gemv_avx512(const tn_gemv *call, uint32_t bytes, int32_t bias,
-                                       tn_open_quarter *open, tn_open_subs16 *open_subs) {
+TN_INLINE void tn_groups16_gemv_avx512(const tn_gemv *call, uint32_t bytes, int32_t bias, tn_open_half *open,
+                                       tn_open_subs16 *open_subs) {
     for (uint64_t r = 0; r < call->rows; r += 16) {
         if (call->act_rows == 1) {
             tn_groups16_rows_avx512(call, bytes, bias, open, open_subs, r, 1);
@@ -119,16 +164,18 @@ TN_INLINE void tn_groups16_gemv_avx512(const tn_gemv *call, uint32_t bytes, int3
 
 /** Blocks of 256 columns into a p8 panel with groups of 16 and no minimums. */
 TN_INLINE void tn_groups16_unpack_avx512(const tn_unpack *call, uint32_t bytes, int32_t bias,
-                                         tn_open_quarter *open, tn_open_scales16 *open_scales) {
+                                         tn_open_half *open, tn_open_scales16 *open_scales) {
     for (uint64_t r = 0; r < call->rows; r++) {
         const uint8_t *block =
             (const uint8_t *)call->blocks + r * call->row_stride + call->col_from / 256 * bytes;
         int8_t *codes = (int8_t *)call->codes + r * call->code_stride;
         float *scales = call->scales + r * call->scale_stride;
         for (uint64_t col = call->col_from; col < call->col_to; col += 256) {
-            for (uint32_t quarter = 0; quarter < 4; quarter++) {
-                __m512i q = _mm512_sub_epi8(open(block, quarter), _mm512_set1_epi8((char)bias));
-                _mm512_storeu_si512(codes + 64 * quarter, q);
+            __m512i w[2];
+            for (uint32_t i = 0; i < 4; i++) {
+                if (i % 2 == 0) { open(block, i / 2, w); }
+                __m512i q = _mm512_sub_epi8(w[i % 2], _mm512_set1_epi8((char)bias));
+                _mm512_storeu_si512(codes + 64 * i, q);
             }
             _mm512_storeu_ps(scales, open_scales(block));
             block += bytes;

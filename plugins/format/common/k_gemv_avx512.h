@@ -64,15 +64,12 @@ TN_INLINE __m512 tn_k_times_byte(__m512 x, __m512i bytes, uint32_t k) {
 /** As tn_sum_quarters, with fewer shuffles: sums of eight products fit 16 bits, and sums of sixteen where
  * there is no fifth bit. */
 TN_INLINE __m512i tn_k_sum_four(const __m512i *v, uint32_t fifth) {
+    if (!fifth) { return tn_sum_quarters_small(v); }
     __m512i ones = _mm512_set1_epi16(1);
-    __m512i low = _mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones);
-    __m512i high = _mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones);
-    if (fifth) {
-        __m512 a = _mm512_castsi512_ps(low), b = _mm512_castsi512_ps(high);
-        return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(a, b, 0x88)),
-                                _mm512_castps_si512(_mm512_shuffle_ps(a, b, 0xdd)));
-    }
-    return _mm512_madd_epi16(_mm512_packs_epi32(low, high), ones);
+    __m512 a = _mm512_castsi512_ps(_mm512_madd_epi16(_mm512_packs_epi32(v[0], v[1]), ones));
+    __m512 b = _mm512_castsi512_ps(_mm512_madd_epi16(_mm512_packs_epi32(v[2], v[3]), ones));
+    return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(a, b, 0x88)),
+                            _mm512_castps_si512(_mm512_shuffle_ps(a, b, 0xdd)));
 }
 
 /** The float steps of one group (codes of sixteen rows in w) with 32 activation codes, their scale and

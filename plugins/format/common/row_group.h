@@ -71,11 +71,28 @@ TN_INLINE void tn_prefetch(const uint8_t *at, uint32_t bytes) {
 
 /**
  * For kernels that work longer on a line: the line at `at` into the first-level cache, and the one a group
- * further into the second (measured with Q6_K on Zen 4: up to 1.7 times the speed of one prefetch alone).
+ * further into the second (measured on Zen 4: up to 1.7 times the speed of one prefetch alone).
  */
 TN_INLINE void tn_prefetch_twice(const uint8_t *at, uint64_t group_bytes) {
     _mm_prefetch((const char *)at, _MM_HINT_T0);
     _mm_prefetch((const char *)at + group_bytes, _MM_HINT_T1);
+}
+
+/**
+ * For kernels that open rows one by one: prefetching in `parts` steps, one before each row. Part `part` of the
+ * next group's `bytes` at `next` goes into the second-level cache; they are fetched evenly and stay where they
+ * are written, for many at once wait for each other (measured with Q6_K on Zen 4: 1.4 times the speed).
+ */
+TN_INLINE void tn_prefetch_part(const uint8_t *next, uint32_t bytes, uint32_t part, uint32_t parts) {
+    uint32_t from = (part * bytes / parts + 63) / 64 * 64, to = (part + 1) * bytes / parts;
+#pragma GCC unroll 8
+    for (uint32_t o = from; o < to; o += 64) { _mm_prefetch((const char *)next + o, _MM_HINT_T1); }
+    __asm__ volatile("" ::: "memory");
+}
+
+/** `lines` lines from `at` on, soon to be read, from there into the first-level cache. */
+TN_INLINE void tn_prefetch_soon(const uint8_t *at, uint32_t lines) {
+    for (uint32_t i = 0; i < lines; i++) { _mm_prefetch((const char *)at + 64 * i, _MM_HINT_T0); }
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define TENON_TERNARY_AVX512_H
 
 #include "simd_avx512.h"
+#include "ternary.h"
 
 /** The scales of a block column, row r's in lane r. */
 typedef __m512 tn_ternary_scales(const tn_row_group *rows);
@@ -50,32 +51,36 @@ TN_INLINE void tn_ternary_rows(const tn_gemv *call, const tn_ternary *type, uint
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
     const uint8_t *next = tn_ahead(first, 16 * call->row_stride);
     tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 4);
-    const tn_act *act = call->act;
+    tn_ternary_act x[TN_MAX_ROWS];
     __m512 acc[TN_MAX_ROWS];
     int32_t start[TN_MAX_ROWS][8];
-    for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
-    for (uint64_t col = 0; col < call->cols; col += 256) {
+    for (uint64_t a = 0; a < acts; a++) {
+        x[a] = tn_ternary_act_row(call->act, call->act_from + a);
+        acc[a] = _mm512_setzero_ps();
+    }
+    for (uint64_t block = 0; block < call->cols / 256; block++) {
         __m512 scale = type->scales(&rows);
-        __m512i kept[12];
+        __m512i kept[8];
         for (uint64_t a = 0; a < acts; a++) {
-            const int16_t *sums = act->sums + (call->act_from + a) * act->sum_stride + col / 16;
-            __m256i both = _mm256_madd_epi16(_mm256_loadu_si256((const void *)sums), _mm256_set1_epi16(1));
-            _mm256_storeu_si256((void *)start[a], type->start(both));
+            __m256i sums = _mm256_loadu_si256((const void *)x[a].sums);
+            sums = type->start(_mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
+            _mm256_storeu_si256((void *)start[a], sums);
         }
         __asm__("" : "+m"(start)); /* broadcast them from memory, which is free; not from a register */
 #pragma GCC unroll 8
         for (uint32_t p = 0; p < 8; p++) {
             __m512i w[16];
             type->open(&rows, p, kept, w);
-            for (uint32_t o = 64 * p; o < 16 * type->bytes; o += 512) { tn_prefetch(next + o, 64); }
+            for (uint32_t o = 64 * p; o < 16 * type->bytes; o += 512) {
+                tn_prefetch_twice(next + o, 16 * call->row_stride);
+            }
             for (uint64_t a = 0; a < acts; a++) {
-                uint64_t row = call->act_from + a, at = col + 32 * p;
-                __m512i sum =
-                    type->dot(w, p, (const int8_t *)act->data + row * act->stride + at, start[a][p]);
-                __m512 x_scale = _mm512_set1_ps(act->scales[row * act->scale_stride + at / 32]);
-                acc[a] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, x_scale), acc[a]);
+                __m512i sum = type->dot(w, p, x[a].codes + 32 * p, start[a][p]);
+                __m512 product = _mm512_mul_ps(scale, _mm512_set1_ps(x[a].scales[p]));
+                acc[a] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), product, acc[a]);
             }
         }
+        for (uint64_t a = 0; a < acts; a++) { tn_ternary_act_next(&x[a]); }
         tn_advance(&rows, type->bytes, 4);
         next += 16 * type->bytes;
     }

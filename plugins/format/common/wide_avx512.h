@@ -11,8 +11,8 @@
 
 /** The scales of a block column, row r's in lane r. */
 typedef __m512 tn_wide_scales(const tn_row_group *rows);
-/** Opens step `step`: eight vectors. What the function leaves in `kept` it finds there in the next step. */
-typedef void tn_wide_open(const tn_row_group *rows, uint32_t step, __m512i *kept, __m512i *w);
+/** Opens step `step`: eight vectors. */
+typedef void tn_wide_open(const tn_row_group *rows, uint32_t step, __m512i *w);
 /** The products with the step's activation codes: the sums of piece p in sums[p], row r's in lane r. */
 typedef void tn_wide_dot(const __m512i *w, const int8_t *codes, __m512i *sums);
 
@@ -51,11 +51,10 @@ TN_INLINE void tn_wide_rows(const tn_gemv *call, const tn_wide *wide, uint64_t r
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm512_setzero_ps(); }
     for (uint64_t col = 0; col < call->cols; col += wide->shape.block) {
         __m512 scale = wide->scales(&rows);
-        __m512i kept[8];
 #pragma GCC unroll 8
         for (uint32_t step = 0; step < steps; step++) {
             __m512i w[8];
-            wide->open(&rows, step, kept, w);
+            wide->open(&rows, step, w);
             tn_prefetch(next, 16 * wide->shape.bytes / steps);
             next += 16 * wide->shape.bytes / steps;
             for (uint64_t a = 0; a < acts; a++) {

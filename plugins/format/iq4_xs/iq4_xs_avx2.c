@@ -27,19 +27,22 @@ TN_INLINE void gemv_rows(const tn_gemv *call, uint64_t r, uint64_t acts) {
         __m256i head = tn_words8(&rows, 0), lower = tn_words8(&rows, 4), upper = _mm256_srli_epi32(head, 12);
         __m256 d, unused;
         tn_split_halves(head, &d, &unused);
-        for (uint32_t g = 0; g < 8; g++, next += 8 * 17) {
+        for (uint32_t g = 0; g < 8; g++) {
             __m256i w[8];
             __m256 scale = scales_of_words(d, lower, upper);
             lower = _mm256_srli_epi32(lower, 4);
             upper = _mm256_srli_epi32(upper, 2);
             tn_open_table8(&rows, 8 + 16 * g, table, w);
-            tn_prefetch(next, 8 * 17);
+            for (uint32_t o = 64 * g; o < 8 * 136; o += 512) {
+                tn_prefetch_twice(next + o, 8 * call->row_stride);
+            }
             for (uint64_t a = 0; a < acts; a++) {
                 acc[a] = tn_step32_avx2(w, 0, tn_dot_table8, scale, scale, 0, call->act, call->act_from + a,
                                         b + g, acc[a]);
             }
         }
-        tn_advance(&rows, 136, 2);
+        tn_advance8(&rows, 136);
+        next += 8 * 136;
     }
     for (uint64_t a = 0; a < acts; a++) {
         tn_store8(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);

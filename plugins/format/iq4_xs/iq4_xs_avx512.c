@@ -29,19 +29,22 @@ TN_INLINE void gemv_rows(const tn_gemv *call, uint64_t r, uint64_t acts) {
         __m512i head = tn_words16(&rows, 0), lower = tn_words16(&rows, 4);
         __m512i upper = _mm512_srli_epi32(head, 12);
         __m512 d = tn_lower_halves(head);
-        for (uint32_t g = 0; g < 8; g++, next += 16 * 17) {
+        for (uint32_t g = 0; g < 8; g++) {
             __m512i w[8];
             __m512 scale = scales_of_words(d, lower, upper);
             lower = _mm512_srli_epi32(lower, 4);
             upper = _mm512_srli_epi32(upper, 2);
             tn_open_table16(&rows, 8 + 16 * g, table, w);
-            tn_prefetch(next, 16 * 17);
+            for (uint32_t o = 64 * g; o < 16 * 136; o += 512) {
+                tn_prefetch_twice(next + o, 16 * call->row_stride);
+            }
             for (uint64_t a = 0; a < acts; a++) {
                 acc[a] = tn_step32_avx512(w, 128, tn_dot_nibbles16, scale, scale, 0, call->act,
                                           call->act_from + a, b + g, acc[a]);
             }
         }
         tn_advance(&rows, 136, 4);
+        next += 16 * 136;
     }
     for (uint64_t a = 0; a < acts; a++) {
         tn_store16(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);

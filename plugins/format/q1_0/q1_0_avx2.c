@@ -11,8 +11,8 @@ static inline __m256 scales(const tn_row_group *rows) {
     return lower;
 }
 
-static inline void open(const tn_row_group *rows, uint32_t step, __m256i *kept, __m256i *w) {
-    (void)step, (void)kept;
+static inline void open(const tn_row_group *rows, uint32_t step, __m256i *w) {
+    (void)step;
     for (uint32_t j = 0; j < 4; j++) { w[j] = tn_load_both(rows, j, 2); }
 }
 

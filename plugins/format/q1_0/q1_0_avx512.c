@@ -6,8 +6,8 @@ static inline __m512 scales(const tn_row_group *rows) {
     return tn_lower_halves(tn_words16(rows, 0));
 }
 
-static inline void open(const tn_row_group *rows, uint32_t step, __m512i *kept, __m512i *w) {
-    (void)step, (void)kept;
+static inline void open(const tn_row_group *rows, uint32_t step, __m512i *w) {
+    (void)step;
     for (uint32_t j = 0; j < 4; j++) { w[j] = tn_load_quarters(rows, j, 2); }
 }
 

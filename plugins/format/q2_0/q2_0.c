@@ -10,7 +10,7 @@ static void decode(void *self, const void *blocks, uint64_t count, float *out) {
 static int encode_block(const float *x, const float *importance, uint8_t *block) {
     float weights[64];
     tn_block_weights(importance, 64, weights);
-    tn_store_half(block, tn_few_scale(x, weights, 64, 2));
+    tn_store_half(block, tn_few_scale_to_2(x, weights, 64));
     float inverse = tn_inverse(tn_load_half(block));
     for (uint32_t i = 0; i < 16; i++) {
         block[2 + i] = 0;

@@ -42,7 +42,7 @@ TN_INLINE void open_scales(const uint8_t *block, __m256 *scales) {
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_groups16_gemv_avx2(call, 210, 32, open_sixteen, open_subs);
+    tn_groups16_gemv_avx2(call, 210, 32, open_eighth, open_sixteen, open_subs);
 }
 
 static void unpack(const tn_unpack *call) {

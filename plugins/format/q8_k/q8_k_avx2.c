@@ -6,8 +6,7 @@ static inline __m256 scales(const tn_row_group *rows) {
     return _mm256_castsi256_ps(tn_words8(rows, 0));
 }
 
-static inline void open(const tn_row_group *rows, uint32_t step, __m256i *kept, __m256i *w) {
-    (void)kept;
+static inline void open(const tn_row_group *rows, uint32_t step, __m256i *w) {
     tn_open_bytes8(rows, 4 + 32 * step, w);
 }
 

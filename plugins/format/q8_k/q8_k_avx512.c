@@ -6,8 +6,7 @@ static inline __m512 scales(const tn_row_group *rows) {
     return _mm512_castsi512_ps(tn_words16(rows, 0));
 }
 
-static inline void open(const tn_row_group *rows, uint32_t step, __m512i *kept, __m512i *w) {
-    (void)kept;
+static inline void open(const tn_row_group *rows, uint32_t step, __m512i *w) {
     tn_open_bytes16(rows, 4 + 32 * step, w);
 }
 

@@ -2,8 +2,8 @@
  * tq1_0_avx2.c - kernels of TQ1_0 for AVX2. Fractions are kept less 128, so that signed comparisons tell their
  * first digit; three times such a fraction, cut to a byte, is again one less 128.
  */
+#include "ternary_avx2.h"
 #include "tq1_0_kernels.h"
-#include "wide_avx2.h"
 
 static inline __m256i less_128(__m256i fraction) {
     return _mm256_xor_si256(fraction, _mm256_set1_epi8((char)0x80));
@@ -27,39 +27,38 @@ static inline __m256i four_digits(__m256i x) {
 }
 
 static inline __m256 scales(const tn_row_group *rows) {
-    __m256 lower, upper;
-    tn_split_halves(tn_words8(rows, 50), &lower, &upper);
-    return upper;
+    return tn_halves8(rows, 52);
 }
 
-/*
- * A digit of 32 bytes is a step; then two digits of 16 bytes are one, three times, and the last of these
- * comes with all digits of the last four bytes. Laid out as tn_dot_nibbles8 wants it.
- */
-static inline void open(const tn_row_group *rows, uint32_t step, __m256i *kept, __m256i *w) {
-    for (uint32_t i = 0; i < 8; i++) {
-        uint32_t j = i % 4;
-        if (step == 0) {
-            kept[i] = less_128(tn_load_both(rows, j, 4 * (i - j)));
-        } else if (step < 5) {
-            kept[i] = triple(kept[i]);
-        } else if (i == j) {
-            kept[i] = step == 5 ? less_128(tn_load_both(rows, j, 32)) : triple(kept[4 + j]);
-        } else if (step < 7) {
-            kept[i] = triple(kept[j]);
-        } else {
-            kept[i] = four_digits(_mm256_shuffle_epi32(tn_load_both(rows, j, 36), 0xff));
-        }
-        w[i] = first_digit(kept[i]);
+/* The last four bytes of codes: their digits 0 and 1 in x[0] and x[1], laid out like eight bytes. */
+static inline void open_last(const tn_row_group *rows, __m256i *x) {
+    __m256i bytes[4];
+    tn_load_pieces8(rows, 36, bytes);
+    for (uint32_t i = 0; i < 2; i++) {
+        x[i] = less_128(_mm256_shuffle_epi32(bytes[2 + i], 0xf5));
+        x[i] = _mm256_blend_epi32(x[i], triple(x[i]), 0xaa);
     }
 }
 
-static inline void dot(const __m256i *w, const int8_t *codes, __m256i *sums) {
-    sums[0] = tn_dot_nibbles8(w, codes);
+/*
+ * A digit of 32 bytes is a piece; then two digits of 16 bytes are one, three times, and the last of these
+ * comes with all digits of the last four bytes.
+ */
+static inline void open(const tn_row_group *rows, uint32_t piece, __m256i *kept, __m256i *w) {
+    uint32_t fresh = piece == 0 ? 8 : piece == 5 ? 4 : 0;
+    for (uint32_t i = 0; i < fresh; i += 4) { tn_load_pieces8(rows, (piece ? 32 : 0) + 4 * i, kept + i); }
+    for (uint32_t i = 0; i < fresh; i++) { kept[i] = less_128(kept[i]); }
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t from = piece < 5 ? i : i % 4; /* of 16 bytes first one digit, then the next */
+        if (piece == 7 && i == 4) { open_last(rows, kept); }
+        if (piece == 7 && i > 5) { kept[from] = triple(triple(kept[from - 2])); }
+        w[i] = first_digit(kept[from]);
+        kept[from] = piece == 7 && i > 3 ? kept[from] : triple(kept[from]);
+    }
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_wide_gemv(call, &(const tn_wide){TQ1_0_SHAPE, 1, 1, scales, open, dot});
+    tn_ternary_gemv(call, &(const tn_ternary){54, 0, 0, scales, open});
 }
 
 static inline __m256i code_of(__m256i x) {

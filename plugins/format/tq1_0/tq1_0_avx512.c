@@ -1,6 +1,6 @@
 /* tq1_0_avx512.c - kernels of TQ1_0 for AVX-512 VNNI. */
+#include "ternary_avx512.h"
 #include "tq1_0_kernels.h"
-#include "wide_avx512.h"
 
 static inline __m512i triple(__m512i x) {
     return _mm512_add_epi8(x, _mm512_add_epi8(x, x));
@@ -24,33 +24,39 @@ static inline __m512 scales(const tn_row_group *rows) {
 }
 
 /*
- * A digit of 32 bytes is a step; then two digits of 16 bytes are one, three times, and the last of these
- * comes with all digits of the last four bytes. Laid out as tn_dot_nibbles16 wants it.
+ * Fractions stand for their first digits: 256 times that is three times a fraction less the next one, and so
+ * it is for sums of their products. A digit of 32 bytes is a piece; then two digits of 16 bytes are one, three
+ * times, and the last of these comes with all digits of the last four bytes.
  */
-static inline void open(const tn_row_group *rows, uint32_t step, __m512i *kept, __m512i *w) {
+static inline void open(const tn_row_group *rows, uint32_t piece, __m512i *kept, __m512i *w) {
+    if (piece == 0 || piece == 5) { tn_load_words16(rows, piece ? 32 : 0, kept); }
+    if (piece == 0) { tn_load_words16(rows, 16, kept + 4); }
     for (uint32_t i = 0; i < 8; i++) {
-        uint32_t j = i % 4;
-        if (step == 0) {
-            kept[i] = tn_load_quarters(rows, j, 4 * (i - j));
-        } else if (step < 5) {
-            kept[i] = triple(kept[i]);
-        } else if (i == j) {
-            kept[i] = step == 5 ? tn_load_quarters(rows, j, 32) : triple(kept[4 + j]);
-        } else if (step < 7) {
-            kept[i] = triple(kept[j]);
+        if (piece < 5 || i < 4) {
+            w[i] = kept[i];
+        } else if (piece < 7) {
+            w[i] = w[8 + i - 4];
         } else {
-            kept[i] = four_digits(_mm512_shuffle_epi32(tn_load_quarters(rows, j, 36), 0xff));
+            w[i] = i == 4 ? tn_words16(rows, 48) : w[8 + i - 1];
         }
-        w[i] = first_digit(kept[i]);
+        w[8 + i] = triple(w[i]);
     }
+    for (uint32_t i = 0; i < 8; i++) { kept[i] = w[8 + (piece < 5 ? i : 4 + i % 4)]; }
 }
 
-static inline void dot(const __m512i *w, const int8_t *codes, __m512i *sums) {
-    sums[0] = tn_dot_nibbles16(w, codes);
+static inline __m256i start(__m256i sums) {
+    return _mm256_slli_epi32(sums, 8);
+}
+
+static inline __m512i dot(const __m512i *w, uint32_t piece, const int8_t *codes, int32_t start_sum) {
+    (void)piece;
+    __m512i these = tn_ternary_add(_mm512_setzero_si512(), w, codes);
+    __m512i next = tn_ternary_add(_mm512_set1_epi32(start_sum), w + 8, codes);
+    return _mm512_srai_epi32(_mm512_sub_epi32(_mm512_add_epi32(these, _mm512_slli_epi32(these, 1)), next), 8);
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_wide_gemv(call, &(const tn_wide){TQ1_0_SHAPE, 1, 1, scales, open, dot});
+    tn_ternary_gemv(call, &(const tn_ternary){54, scales, start, open, dot});
 }
 
 static inline void store_codes(int8_t *codes, __m512i x) {

@@ -1,28 +1,24 @@
 /* tq2_0_avx2.c - kernels of TQ2_0 for AVX2. */
+#include "ternary_avx2.h"
 #include "tq2_0_kernels.h"
-#include "wide_avx2.h"
 
 static inline __m256 scales(const tn_row_group *rows) {
-    __m256 lower, upper;
-    tn_split_halves(tn_words8(rows, 62), &lower, &upper);
-    return upper;
+    return tn_halves8(rows, 64);
 }
 
-/* Two bits of each byte a step: columns 0 .. 15 of it in w[0 .. 3], as tn_dot_nibbles8 wants them. */
-static inline void open(const tn_row_group *rows, uint32_t step, __m256i *kept, __m256i *w) {
+/* Two bits of each byte a piece; every second pair of them where it is. */
+static inline void open(const tn_row_group *rows, uint32_t piece, __m256i *kept, __m256i *w) {
+    for (uint32_t i = 0; piece % 4 == 0 && i < 8; i += 4) {
+        tn_load_pieces8(rows, piece / 4 * 32 + i * 4, kept + i);
+    }
     for (uint32_t i = 0; i < 8; i++) {
-        kept[i] =
-            step % 4 ? _mm256_srli_epi16(kept[i], 2) : tn_load_both(rows, i % 4, step / 4 * 32 + i / 4 * 16);
-        w[i] = _mm256_and_si256(kept[i], _mm256_set1_epi8(3));
+        if (piece % 4 == 2) { kept[i] = _mm256_srli_epi16(kept[i], 4); }
+        w[i] = _mm256_and_si256(kept[i], _mm256_set1_epi8(piece % 2 ? 12 : 3));
     }
 }
 
-static inline void dot(const __m256i *w, const int8_t *codes, __m256i *sums) {
-    sums[0] = tn_dot_nibbles8(w, codes);
-}
-
 static void gemv(const tn_gemv *call) {
-    tn_wide_gemv(call, &(const tn_wide){TQ2_0_SHAPE, 1, 1, scales, open, dot});
+    tn_ternary_gemv(call, &(const tn_ternary){66, 2, 1, scales, open});
 }
 
 static inline void unpack_block(const uint8_t *block, int8_t *codes, float *scale) {

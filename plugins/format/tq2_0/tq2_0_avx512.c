@@ -1,26 +1,32 @@
 /* tq2_0_avx512.c - kernels of TQ2_0 for AVX-512 VNNI. */
+#include "ternary_avx512.h"
 #include "tq2_0_kernels.h"
-#include "wide_avx512.h"
 
 static inline __m512 scales(const tn_row_group *rows) {
     return tn_upper_halves(tn_words16(rows, 62));
 }
 
-/* Two bits of each byte a step: columns 0 .. 15 of it in w[0 .. 3], as tn_dot_nibbles16 wants them. */
-static inline void open(const tn_row_group *rows, uint32_t step, __m512i *kept, __m512i *w) {
+/* Two bits of each byte a piece, where they are: piece n of four is shifted up by 2 n, which the sums end. */
+static inline __m256i start(__m256i sums) {
+    __m256i shifts = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    return _mm256_sllv_epi32(_mm256_sub_epi32(_mm256_setzero_si256(), sums), shifts);
+}
+
+static inline void open(const tn_row_group *rows, uint32_t piece, __m512i *kept, __m512i *w) {
+    for (uint32_t i = 0; piece % 4 == 0 && i < 8; i += 4) {
+        tn_load_words16(rows, piece / 4 * 32 + i * 4, kept + i);
+    }
     for (uint32_t i = 0; i < 8; i++) {
-        kept[i] = step % 4 ? _mm512_srli_epi16(kept[i], 2)
-                           : tn_load_quarters(rows, i % 4, step / 4 * 32 + i / 4 * 16);
-        w[i] = _mm512_and_si512(kept[i], _mm512_set1_epi8(3));
+        w[i] = _mm512_and_si512(kept[i], _mm512_set1_epi8((char)(3 << piece % 4 * 2)));
     }
 }
 
-static inline void dot(const __m512i *w, const int8_t *codes, __m512i *sums) {
-    sums[0] = tn_dot_nibbles16(w, codes);
+static inline __m512i dot(const __m512i *w, uint32_t piece, const int8_t *codes, int32_t start_sum) {
+    return _mm512_srai_epi32(tn_ternary_add(_mm512_set1_epi32(start_sum), w, codes), piece % 4 * 2);
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_wide_gemv(call, &(const tn_wide){TQ2_0_SHAPE, 1, 1, scales, open, dot});
+    tn_ternary_gemv(call, &(const tn_ternary){66, scales, start, open, dot});
 }
 
 /* Both halves of a block at once: columns 32 n and 128 + 32 n on. */
