@@ -188,7 +188,7 @@ static int on_show(struct chat *chat, const char *argument) {
     set_text(report, "model", chat->options->model);
     set_text(report, "template", chat->prompt.name);
     set_count(report, "messages", json_array_size(chat->messages));
-    set_count(report, "tokens", chat->g.held_count);
+    set_count(report, "tokens in the cache", chat->g.held_count);
     set_count(report, "context", tn_model_context(chat->g.model));
     for (size_t i = 0; i < SETTINGS; i++) {
         double now = setting_now(chat, i);

@@ -21,7 +21,9 @@ static int read_json(const char *path, json_t **out) {
     json_error_t error;
     int status = read_text(path, &text, &size);
     if (status != EXIT_DONE) { return status; }
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    size_t mark =
+        size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* which some editors put in front */
+    *out = json_loadb(text + mark, size - mark, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     free(text);
     return *out ? EXIT_DONE : json_fault(path, &error);
 }
@@ -66,6 +68,7 @@ int read_messages(const char *path, json_t **messages, json_t **tools) {
     *messages = json_incref(json_is_object(whole) ? json_object_get(whole, "messages") : whole);
     *tools = json_incref(json_is_object(whole) ? json_object_get(whole, "tools") : NULL);
     json_decref(whole);
+    if (json_is_null(*tools)) { *tools = NULL; }
     status = check_messages(path, *messages);
     if (status == EXIT_DONE && *tools) { status = check_tools(path, *tools); }
     if (status != EXIT_DONE) {
@@ -109,10 +112,11 @@ int read_setting(const char *command, const char *text, json_t *object) {
 int read_time(const char *command, const char *text, int64_t *seconds) {
     struct tm time = {0};
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);
-    if (!end || *end) {
+    struct tm same = time;
+    if (end && !*end) { *seconds = timegm(&same); } /* which makes March of February 30th */
+    if (!end || *end || same.tm_mday != time.tm_mday || same.tm_min != time.tm_min) {
         return usage_error(command, "--now %s: expected a time such as 2026-01-15T09:30:00", text);
     }
-    *seconds = timegm(&time);
     return EXIT_DONE;
 }
 

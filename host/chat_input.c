@@ -6,6 +6,8 @@
 #include "commands.h"
 
 #include <histedit.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +42,8 @@ static unsigned char on_interrupt_key(EditLine *edit, int key) {
 
 static void open_terminal(struct chat_input *input) {
     HistEvent event;
+    setlocale(LC_CTYPE, ""); /* libedit drops characters that the locale does not have */
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) { setlocale(LC_CTYPE, "C.UTF-8"); }
     input->edit = el_init("tenon", stdin, stdout, stderr);
     input->history = history_init();
     if (!input->edit || !input->history) { return; }
@@ -59,7 +63,13 @@ static void open_terminal(struct chat_input *input) {
 static const char *read_line(struct chat_input *input, size_t *size) {
     if (input->edit) {
         int count = 0;
+        interrupt_clear(); /* before libedit has the terminal and after, ^C is a signal: there is nothing to stop */
         const char *line = el_gets(input->edit, &count);
+        interrupt_clear();
+        if (input->cleared) {
+            *size = 0;
+            return "";
+        }
         if (!line || count <= 0) { return NULL; }
         *size = (size_t)count;
         return line;
@@ -91,16 +101,18 @@ static bool ends_with(const char *text, size_t size, const char *end) {
     return size >= length && memcmp(text + size - length, end, length) == 0;
 }
 
-/* Adds a line to the message; false: memory ran out. *more: it goes on. */
+/* Adds a line to the message; false: memory ran out. *more: it goes on. Quotes alone on their line leave no line. */
 static bool add_line(struct chat_input *input, const char *line, size_t size, bool *quoted, bool *more) {
     static const char quotes[] = "\"\"\"";
     if (size && line[size - 1] == '\n') { size--; }
     if (!input->more && size >= 3 && memcmp(line, quotes, 3) == 0) {
-        *quoted = true;
+        *quoted = *more = true;
         line += 3;
         size -= 3;
+        if (size == 0) { return true; }
     }
     bool closed = *quoted && ends_with(line, size, quotes);
+    if (closed && size == 3 && input->size && input->text[input->size - 1] == '\n') { input->size--; }
     bool joined = !*quoted && size && line[size - 1] == '\\';
     *more = joined || (*quoted && !closed);
     if (joined) { size--; }
@@ -122,7 +134,7 @@ const char *chat_input_next(struct chat_input *input, size_t *size) {
     while (more) {
         size_t length;
         const char *line = read_line(input, &length);
-        if (!line && !input->more) { return NULL; }
+        if (!line && (!input->more || input->edit)) { return NULL; }
         if (!line) { break; } /* the input ends within a message */
         if (input->cleared) {
             input->cleared = input->more = quoted = false;

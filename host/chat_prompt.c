@@ -10,10 +10,14 @@
 
 /* ---- the template's text -------------------------------------------------------------------------------- */
 
-static bool find_text(const tn_gguf *file, const char *key, tn_kv *kv) {
+/* 1: there is such a text; 0: no such key; -1: a value that is no text, with the message printed. */
+static int find_text(const struct options *options, const tn_gguf *file, const char *key, tn_kv *kv) {
     const tn_meta *meta = tn_gguf_meta(file);
     *kv = (tn_kv){.struct_size = sizeof *kv};
-    return meta->find(meta, key, kv) == TN_OK && kv->type == TN_KV_STRING;
+    if (meta->find(meta, key, kv) != TN_OK) { return 0; }
+    if (kv->type == TN_KV_STRING) { return 1; }
+    fprintf(stderr, "tenon: %s: %s: expected a text\n", options->model, key);
+    return -1;
 }
 
 static int keep_source(struct chat_prompt *prompt, const char *name, char *text, size_t size) {
@@ -34,32 +38,39 @@ static int copy_source(struct chat_prompt *prompt, const char *name, const tn_kv
     return keep_source(prompt, name, text, kv->size);
 }
 
-/* Of the file: under --template-name that one; with tools the one named for them, if there is one; else the one
- * without a name. */
+static int no_such_template(const struct options *options) {
+    fprintf(stderr, "tenon: %s: no chat template is called %s; `tenon info --meta` lists what the file has\n",
+            options->model, options->template_name);
+    return EXIT_FAILED;
+}
+
+/* Of the file: the one of a name; with tools the one named for them, if there is one; else the one without a name. */
 static int find_source(const struct options *options, const tn_gguf *file, bool tools,
                        struct chat_prompt *prompt) {
+    char key[160] = KEY_TEMPLATE;
+    const char *name = options->template_name ? options->template_name : tools ? "tool_use" : "default";
     tn_kv kv;
-    if (options->template_name) {
-        char key[160];
-        int size = snprintf(key, sizeof key, KEY_TEMPLATE ".%s", options->template_name);
-        if (size < 0 || (size_t)size >= sizeof key || !find_text(file, key, &kv)) {
-            fprintf(stderr, "tenon: %s: no chat template is called %s (see `tenon template --info`)\n",
-                    options->model, options->template_name);
-            return EXIT_FAILED;
-        }
-        return copy_source(prompt, options->template_name, &kv);
+    if (strcmp(name, "default") != 0 &&
+        (size_t)snprintf(key, sizeof key, KEY_TEMPLATE ".%s", name) >= sizeof key) {
+        return no_such_template(options);
     }
-    if (tools && find_text(file, KEY_TEMPLATE ".tool_use", &kv)) {
-        return copy_source(prompt, "tool_use", &kv);
+    int found = find_text(options, file, key, &kv);
+    if (found == 0 && options->template_name) { return no_such_template(options); }
+    if (found == 0 && tools) {
+        name = "default";
+        found = find_text(options, file, KEY_TEMPLATE, &kv);
     }
-    if (find_text(file, KEY_TEMPLATE, &kv)) { return copy_source(prompt, KEY_TEMPLATE, &kv); }
-    return EXIT_DONE;
+    if (found == 0) { return EXIT_DONE; }
+    return found > 0 ? copy_source(prompt, name, &kv) : EXIT_FAILED;
 }
 
 static int read_source(const struct options *options, const tn_gguf *file, bool tools,
                        struct chat_prompt *prompt) {
     char *text;
     size_t size;
+    if (options->template_file && options->template_name) {
+        return usage_error(options->command, "--template and --template-name exclude each other");
+    }
     if (!options->template_file) { return find_source(options, file, tools, prompt); }
     int status = read_text(options->template_file, &text, &size);
     return status == EXIT_DONE ? keep_source(prompt, options->template_file, text, size) : status;
@@ -92,31 +103,36 @@ static json_t *entry_text(const tn_meta *meta, int64_t id) {
     return text_json(text.data, text.size);
 }
 
-/* The texts of the special tokens, under the names that templates know them by. */
+/* The names that templates know special tokens by, and the keys that their ids are under. */
+static const struct {
+    const char *name, *key;
+} specials[] = {
+    {"bos_token", "tokenizer.ggml.bos_token_id"},     {"eos_token", "tokenizer.ggml.eos_token_id"},
+    {"unk_token", "tokenizer.ggml.unknown_token_id"}, {"sep_token", "tokenizer.ggml.seperator_token_id"},
+    {"pad_token", "tokenizer.ggml.padding_token_id"}, {"mask_token", "tokenizer.ggml.mask_token_id"},
+};
+enum { SPECIALS = sizeof specials / sizeof *specials };
+
 static json_t *special_texts(const tn_gguf *file, const tn_text_codec *codec) {
-    static const char *const names[][2] = {{"bos_token", "bos"},     {"eos_token", "eos"},
-                                           {"unk_token", "unknown"}, {"sep_token", "seperator"},
-                                           {"pad_token", "padding"}, {"mask_token", "mask"}};
     const tn_meta *meta = tn_gguf_meta(file);
     tn_vocab vocab = {.bos = -1, .eos = -1, .unknown = -1, .separator = -1, .padding = -1, .mask = -1};
     if (codec) { tn_codec_vocab(codec, &vocab); }
-    const int32_t known[] = {vocab.bos, vocab.eos, vocab.unknown, vocab.separator, vocab.padding, vocab.mask};
+    const int32_t known[SPECIALS] = {vocab.bos,       vocab.eos,     vocab.unknown,
+                                     vocab.separator, vocab.padding, vocab.mask};
     json_t *texts = json_object();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char key[64];
+    for (size_t i = 0; i < SPECIALS; i++) {
         tn_kv kv = {.struct_size = sizeof kv};
         int64_t id = known[i];
-        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", names[i][1]);
-        if (meta->find(meta, key, &kv) == TN_OK && !tn_kv_int(&kv, 0, &id)) { id = -1; }
+        if (meta->find(meta, specials[i].key, &kv) == TN_OK && !tn_kv_int(&kv, 0, &id)) { id = -1; }
         json_t *text = entry_text(meta, id);
-        if (text) { json_object_set_new(texts, names[i][0], text); }
+        if (text) { json_object_set_new(texts, specials[i].name, text); }
     }
     return texts;
 }
 
 void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value) {
-    size_t size = strlen(name);
-    bool token = size > 6 && strcmp(name + size - 6, "_token") == 0;
+    bool token = false;
+    for (size_t i = 0; i < SPECIALS; i++) { token |= strcmp(specials[i].name, name) == 0; }
     json_object_set_new(token ? prompt->trusted : prompt->given, name, value);
 }
 
@@ -126,6 +142,9 @@ static int read_settings(const struct options *options, struct chat_prompt *prom
     int status = EXIT_DONE;
     for (uint64_t i = 0; i < options->settings.count && status == EXIT_DONE; i++) {
         status = read_setting(options->command, options->settings.at[i], settings);
+    }
+    if (json_object_get(settings, "messages") || json_object_get(settings, "tools")) {
+        status = usage_error(options->command, "--set: messages come with --messages, tools with --tools");
     }
     json_object_foreach (settings, name, value) { chat_prompt_set(prompt, name, json_incref(value)); }
     json_decref(settings);
@@ -137,10 +156,13 @@ static int read_settings(const struct options *options, struct chat_prompt *prom
 }
 
 int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
-                     struct chat_prompt *out) {
-    json_t *tools = NULL;
+                     json_t *tools, struct chat_prompt *out) {
     *out = (struct chat_prompt){0};
-    int status = options->tools ? read_tools(options->tools, &tools) : EXIT_DONE;
+    int status = EXIT_DONE;
+    if (options->tools) {
+        json_decref(tools);
+        status = read_tools(options->tools, &tools);
+    }
     if (status == EXIT_DONE) { status = read_source(options, file, tools != NULL, out); }
     if (status != EXIT_DONE || !out->source) {
         json_decref(tools);
@@ -175,8 +197,11 @@ void chat_prompt_close(struct chat_prompt *prompt) {
 bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,
                      struct jinja_fault *fault) {
     json_object_set(prompt->given, "messages", (json_t *)messages);
+    static const char *const roles[] = {"system", "developer", "user",    "assistant",
+                                        "tool",   "function",  "ipython", NULL};
     struct jinja_input input = {.given = prompt->given,
                                 .trusted = prompt->trusted,
+                                .words = roles,
                                 .now = prompt->now_fixed ? prompt->now : local_seconds()};
     jinja_limits_default(&input.limits);
     bool done = jinja_render(prompt->template, &input, out, fault);
@@ -189,14 +214,28 @@ int chat_prompt_render(struct chat_prompt *prompt, const json_t *messages, struc
     return chat_prompt_try(prompt, messages, out, &fault) ? EXIT_DONE : template_fault(prompt, &fault);
 }
 
-static bool begins_with_bos(const struct chat_prompt *prompt, const struct jinja_output *rendered) {
-    const json_t *bos = json_object_get(prompt->trusted, "bos_token");
-    size_t size = json_string_length(bos);
-    return size && size <= rendered->size && memcmp(rendered->text, json_string_value(bos), size) == 0;
+static bool has_id(const int32_t *ids, uint64_t count, int32_t id) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (ids[i] == id) { return true; }
+    }
+    return false;
 }
 
-static int encode(struct chat_prompt *prompt, const tn_text_codec *codec, const struct jinja_output *rendered,
-                  int32_t **ids, uint64_t *count) {
+/* Only what the template has written can be BOS, so where BOS is among the ids, the template has put it there. */
+static int32_t encode_once(const tn_text_codec *codec, tn_codec_text *text, int32_t **ids, uint64_t *count,
+                           tn_error *err) {
+    tn_vocab vocab = {.bos = -1};
+    tn_codec_vocab(codec, &vocab);
+    TN_TRY(tn_codec_encode_text(codec, text, ids, NULL, count, err));
+    if (!vocab.add_bos || has_id(*ids, *count, vocab.bos)) { return TN_OK; }
+    free(*ids);
+    *ids = NULL;
+    text->flags |= TN_ENCODE_ADD | TN_ENCODE_MORE;
+    return tn_codec_encode_text(codec, text, ids, NULL, count, err);
+}
+
+static int encode(const tn_text_codec *codec, const struct jinja_output *rendered, int32_t **ids,
+                  uint64_t *count) {
     tn_error err = TN_ERROR_INIT;
     uint64_t *plain = malloc((2 * rendered->given_count + 1) * sizeof *plain);
     if (!plain) {
@@ -207,14 +246,12 @@ static int encode(struct chat_prompt *prompt, const tn_text_codec *codec, const 
         plain[2 * i] = rendered->given[i].begin;
         plain[2 * i + 1] = rendered->given[i].end;
     }
-    tn_codec_text text = {
-        .text = rendered->text,
-        .size = rendered->size,
-        .flags = TN_ENCODE_SPECIAL | (begins_with_bos(prompt, rendered) ? 0 : TN_ENCODE_ADD | TN_ENCODE_MORE),
-        .plain = plain,
-        .plain_count = rendered->given_count,
-    };
-    int32_t code = tn_codec_encode_text(codec, &text, ids, NULL, count, &err);
+    tn_codec_text text = {.text = rendered->text,
+                          .size = rendered->size,
+                          .flags = TN_ENCODE_SPECIAL,
+                          .plain = plain,
+                          .plain_count = rendered->given_count};
+    int32_t code = encode_once(codec, &text, ids, count, &err);
     free(plain);
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
@@ -224,7 +261,7 @@ int chat_prompt_encode(struct chat_prompt *prompt, const tn_text_codec *codec, c
     struct jinja_output rendered;
     int status = chat_prompt_render(prompt, messages, &rendered);
     if (status != EXIT_DONE) { return status; }
-    status = encode(prompt, codec, &rendered, ids, count);
+    status = encode(codec, &rendered, ids, count);
     jinja_output_free(&rendered);
     return status;
 }

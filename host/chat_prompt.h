@@ -13,7 +13,7 @@ struct chat_prompt {
     struct jinja_template *template; /* NULL: the file has none, and the options name none */
     char *source;                    /* the template's text */
     size_t source_size;
-    const char *name; /* "FILE", or the key that it was under */
+    const char *name; /* its file, or its name in the model: "default" */
     json_t *trusted;  /* bos_token and the like */
     json_t *given;    /* tools, documents, what --set says; messages are put in for each rendering */
     int64_t now;
@@ -21,11 +21,13 @@ struct chat_prompt {
 };
 
 /* Finds and compiles the template that the options ask for, or the file's; `codec` may be NULL (then only the file's
- * keys say what its special tokens are). EXIT_DONE, also where there is none; else the message is printed. */
+ * keys say what its special tokens are). Takes over `tools`, those of the conversation or NULL; --tools comes before
+ * them. EXIT_DONE, also where there is none; else the message is printed. */
 int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
-                     struct chat_prompt *out);
+                     json_t *tools, struct chat_prompt *out);
 void chat_prompt_close(struct chat_prompt *prompt);
-/* Sets a variable of the template; takes over `value`. */
+/* Sets a variable of the template; takes over `value`. Texts of special tokens (bos_token and its like) count as the
+ * template's own. */
 void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value);
 /* Renders; a fault is in *fault. */
 bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,

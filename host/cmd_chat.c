@@ -117,7 +117,7 @@ static int say(struct chat *chat, const char *text, size_t size) {
     return status;
 }
 
-/* One message or command. On a terminal a failure is told and the conversation goes on. */
+/* One message or command. A failure is told, and the conversation goes on as if it had not been. */
 static int turn(struct chat *chat, const char *text, size_t size) {
     int status = EXIT_DONE;
     if (size == 0) { return EXIT_DONE; }
@@ -126,25 +126,24 @@ static int turn(struct chat *chat, const char *text, size_t size) {
     } else {
         status = text[0] == '/' ? say(chat, text + 1, size - 1) : say(chat, text, size);
     }
-    if (interrupted() && !interrupt_clear()) { chat->done = true; }
-    return status == EXIT_DONE || chat->done || !chat_input_is_terminal(chat->input) ? status : EXIT_DONE;
+    if (interrupted() && !(chat_input_is_terminal(chat->input) && interrupt_clear())) { chat->done = true; }
+    return status;
 }
 
+/* From a pipe, the first failure is the status at the end. */
 static int converse(struct chat *chat) {
+    bool terminal = chat_input_is_terminal(chat->input);
     int status = EXIT_DONE;
-    if (chat_input_is_terminal(chat->input) && !chat->options->quiet) {
-        fputs("/help lists the commands, /bye or ^D ends\n", stderr);
-    }
-    while (status == EXIT_DONE && !chat->done) {
+    if (terminal && !chat->options->quiet) { fputs("/help lists the commands, /bye or ^D ends\n", stderr); }
+    while (!chat->done) {
         size_t size;
         const char *text = chat_input_next(chat->input, &size);
         if (!text) { break; }
-        status = turn(chat, text, size);
+        int one = turn(chat, text, size);
+        if (status == EXIT_DONE && (!terminal || chat->done)) { status = one; }
     }
     if (interrupted()) { return EXIT_INTERRUPTED; }
-    if (chat_input_is_terminal(chat->input) && status == EXIT_DONE && !chat->done) {
-        putchar('\n');
-    } /* after ^D */
+    if (terminal && !chat->done) { putchar('\n'); } /* after ^D */
     return status;
 }
 
@@ -153,15 +152,16 @@ static int converse(struct chat *chat) {
 static int begin(struct chat *chat) {
     const struct options *options = chat->options;
     json_t *tools = NULL;
-    int status = chat_prompt_open(options, tn_model_file(chat->g.model), chat->g.codec, &chat->prompt);
+    int status = options->messages ? read_messages(options->messages, &chat->messages, &tools) : EXIT_DONE;
+    if (status == EXIT_DONE) {
+        status = chat_prompt_open(options, tn_model_file(chat->g.model), chat->g.codec, tools, &chat->prompt);
+    }
     if (status != EXIT_DONE) { return status; }
     if (!chat->prompt.template) {
         return usage_error("chat", "%s: the file has no chat template: give one with --template",
                            options->model);
     }
     chat->g.end = chat_prompt_end(&chat->prompt, chat->g.codec);
-    if (options->messages) { status = read_messages(options->messages, &chat->messages, &tools); }
-    if (tools) { chat_prompt_set(&chat->prompt, "tools", tools); }
     if (!chat->messages) { chat->messages = json_array(); }
     if (options->system) { chat_set_system(chat, options->system); }
     chat->input = chat_input_open();

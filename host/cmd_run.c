@@ -16,14 +16,8 @@ static int read_prompt(const struct options *options, char **text, size_t *size)
     return *text ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* The conversation that the options give: a file of messages, or one message of a user. */
-static int read_conversation(const struct options *options, struct chat_prompt *prompt, json_t **messages) {
-    json_t *tools = NULL;
-    if (options->messages) {
-        int status = read_messages(options->messages, messages, &tools);
-        if (tools) { chat_prompt_set(prompt, "tools", tools); }
-        return status;
-    }
+/* The one message that -p, -f or standard input gives, and perhaps a system message. */
+static int read_message(const struct options *options, const struct chat_prompt *prompt, json_t **messages) {
     char *text;
     size_t size;
     int status = read_prompt(options, &text, &size);
@@ -41,16 +35,6 @@ static int read_conversation(const struct options *options, struct chat_prompt *
             prompt->name);
     }
     return EXIT_DONE;
-}
-
-static int encode_conversation(struct generation *g, struct chat_prompt *prompt, int32_t **ids,
-                               uint64_t *count) {
-    json_t *messages = NULL;
-    int status = read_conversation(g->options, prompt, &messages);
-    if (status == EXIT_DONE) { status = chat_prompt_encode(prompt, g->codec, messages, ids, count); }
-    if (status == EXIT_DONE) { g->end = chat_prompt_end(prompt, g->codec); }
-    json_decref(messages);
-    return status;
 }
 
 static int encode_text(const struct generation *g, int32_t **ids, uint64_t *count) {
@@ -71,23 +55,31 @@ static bool only_for_templates(const struct options *options) {
            options->now || options->template_name;
 }
 
+static int refuse_messages(const struct options *options) {
+    return usage_error(
+        "run", options->raw ? "--raw sends no messages: it goes with none of --messages, --system, --tools, "
+                              "--set, --now and --template-name"
+                            : "the file has no chat template to send messages through: give one with "
+                              "--template, or --template-name (see `tenon template --info`)");
+}
+
 /* Ids of what is to be continued. */
 static int prepare(struct generation *g, int32_t **ids, uint64_t *count) {
     const struct options *options = g->options;
     struct chat_prompt prompt = {0};
-    int status = EXIT_DONE;
-    if (!options->raw) { status = chat_prompt_open(options, tn_model_file(g->model), g->codec, &prompt); }
-    if (status == EXIT_DONE && prompt.template) {
-        status = encode_conversation(g, &prompt, ids, count);
-    } else if (status == EXIT_DONE && only_for_templates(options)) {
-        status = usage_error(
-            "run", options->raw ? "--raw sends no messages: it goes with none of --messages, --system, "
-                                  "--tools, --set, --now and --template-name"
-                                : "the file has no chat template to send messages through: give one "
-                                  "with --template");
-    } else if (status == EXIT_DONE) {
-        status = encode_text(g, ids, count);
+    json_t *messages = NULL, *tools = NULL;
+    int status = options->messages ? read_messages(options->messages, &messages, &tools) : EXIT_DONE;
+    if (status == EXIT_DONE && !options->raw) {
+        status = chat_prompt_open(options, tn_model_file(g->model), g->codec, tools, &prompt);
     }
+    if (status == EXIT_DONE && prompt.template) {
+        if (!messages) { status = read_message(options, &prompt, &messages); }
+        if (status == EXIT_DONE) { status = chat_prompt_encode(&prompt, g->codec, messages, ids, count); }
+        if (status == EXIT_DONE) { g->end = chat_prompt_end(&prompt, g->codec); }
+    } else if (status == EXIT_DONE) {
+        status = only_for_templates(options) ? refuse_messages(options) : encode_text(g, ids, count);
+    }
+    json_decref(messages);
     chat_prompt_close(&prompt);
     if (status == EXIT_DONE && *count == 0) {
         status = usage_error(

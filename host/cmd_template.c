@@ -69,6 +69,13 @@ static json_t *template_names(const tn_gguf *file) {
     return names;
 }
 
+static bool has_named(const tn_gguf *file) {
+    json_t *names = template_names(file);
+    bool some = json_array_size(names) > 0;
+    json_decref(names);
+    return some;
+}
+
 static int print_info(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
                       struct chat_prompt *prompt) {
     json_t *report = json_object();
@@ -95,14 +102,9 @@ static int print_info(const struct options *options, const tn_gguf *file, const 
 
 /* ---- the prompt --------------------------------------------------------------------------------------------- */
 
-static int print_prompt(const struct options *options, struct chat_prompt *prompt) {
-    json_t *messages, *tools;
+static int print_prompt(struct chat_prompt *prompt, const json_t *messages) {
     struct jinja_output out;
-    int status = read_messages(options->messages, &messages, &tools);
-    if (status != EXIT_DONE) { return status; }
-    if (tools) { chat_prompt_set(prompt, "tools", tools); }
-    status = chat_prompt_render(prompt, messages, &out);
-    json_decref(messages);
+    int status = chat_prompt_render(prompt, messages, &out);
     if (status == EXIT_DONE) {
         fwrite(out.text, 1, out.size, stdout);
         jinja_output_free(&out);
@@ -111,16 +113,20 @@ static int print_prompt(const struct options *options, struct chat_prompt *promp
 }
 
 static int use_template(const struct options *options, const tn_gguf *file, const tn_text_codec *codec) {
-    struct chat_prompt prompt;
-    int status = chat_prompt_open(options, file, codec, &prompt);
+    struct chat_prompt prompt = {0};
+    json_t *messages = NULL, *tools = NULL;
+    int status = options->messages ? read_messages(options->messages, &messages, &tools) : EXIT_DONE;
+    if (status == EXIT_DONE) { status = chat_prompt_open(options, file, codec, tools, &prompt); }
     if (status == EXIT_DONE && !prompt.template) {
-        fprintf(stderr, "tenon: %s: the file has no chat template; --template FILE gives one\n",
-                options->model);
+        fprintf(stderr, "tenon: %s: the file has no chat template%s; --template FILE gives one\n",
+                options->model,
+                has_named(file) ? " without a name (see `tenon info --meta` for --template-name)" : "");
         status = EXIT_FAILED;
     } else if (status == EXIT_DONE) {
         status = options->template_info ? print_info(options, file, codec, &prompt)
-                                        : print_prompt(options, &prompt);
+                                        : print_prompt(&prompt, messages);
     }
+    json_decref(messages);
     chat_prompt_close(&prompt);
     return status;
 }

@@ -35,6 +35,9 @@ void jinja_limits_default(struct jinja_limits *out);
  * bos_token, eos_token. */
 struct jinja_input {
     const json_t *given, *trusted;
+    /* Texts that, given whole, count as written: names of roles, which templates put between the halves of control
+     * tokens. NULL behind the last; NULL: none. */
+    const char *const *words;
     int64_t now; /* for strftime_now: seconds since 1970, read as a clock without zone */
     struct jinja_limits limits;
 };

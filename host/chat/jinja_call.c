@@ -156,6 +156,12 @@ const struct jinja_builtin *jinja_builtin_find(const struct jinja_builtin *table
 
 /* ---- reading arguments in builtins -------------------------------------------------------------------- */
 
+bool jinja_name_text(struct jinja_run *run, const struct jinja_named *named, jinja_value *out) {
+    if (!named->key) return jinja_string_make(run, named->name, named->size, JINJA_WRITTEN, out);
+    *out = jinja_string_value(named->key);
+    return true;
+}
+
 bool jinja_has(const struct jinja_args *args, size_t i) {
     return args->given[i] && args->at[i].type != JINJA_NONE;
 }

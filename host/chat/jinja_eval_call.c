@@ -48,12 +48,13 @@ static bool gather_positional(struct jinja_eval *e, const struct jinja_call_part
     return !call->spread || gather_spread(e, call, g);
 }
 
-static bool name_argument(struct jinja_eval *e, struct gathered *g, const char *name, size_t size,
-                          jinja_value value) {
+static bool name_argument(struct jinja_eval *e, struct gathered *g, struct jinja_named argument) {
     if (!jinja_spend(&e->run, 1 + g->named_count)) { return false; }
     for (size_t i = 0; i < g->named_count; i++) {
-        if (g->named[i].size == size && memcmp(g->named[i].name, name, size) == 0) {
-            return jinja_fail(&e->run, JINJA_RUNTIME, "multiple values for keyword argument '%.60s'", name);
+        if (g->named[i].size == argument.size &&
+            memcmp(g->named[i].name, argument.name, argument.size) == 0) {
+            return jinja_fail(&e->run, JINJA_RUNTIME, "multiple values for keyword argument '%.60s'",
+                              argument.name);
         }
     }
     if (g->named_count == g->named_room) {
@@ -64,13 +65,13 @@ static bool name_argument(struct jinja_eval *e, struct gathered *g, const char *
         g->named = named;
         g->named_room = room;
     }
-    g->named[g->named_count++] = (struct jinja_named){.name = name, .size = size, .value = value};
+    g->named[g->named_count++] = argument;
     return true;
 }
 
 static bool gather_mapping(struct jinja_eval *e, const struct jinja_node *node, struct gathered *g) {
     struct jinja_iterator it;
-    jinja_value mapping, key, item;
+    jinja_value mapping, key;
     bool done = false;
     if (!jinja_evaluate(e, node, &mapping)) { return false; }
     e->run.at = node->place;
@@ -84,8 +85,9 @@ static bool gather_mapping(struct jinja_eval *e, const struct jinja_node *node, 
         if (key.type != JINJA_STRING) {
             return jinja_fail(&e->run, JINJA_RUNTIME, "keywords must be strings");
         }
-        if (!jinja_item(&e->run, mapping, key, &item) ||
-            !name_argument(e, g, key.string->bytes, key.string->size, item)) {
+        struct jinja_named argument = {
+            .name = key.string->bytes, .size = key.string->size, .key = key.string};
+        if (!jinja_item(&e->run, mapping, key, &argument.value) || !name_argument(e, g, argument)) {
             return false;
         }
     }
@@ -97,12 +99,12 @@ static bool gather(struct jinja_eval *e, const struct jinja_call_parts *call, co
     if (!gather_positional(e, call, g)) { return false; }
     for (const struct jinja_node *node = call->keywords.first; node; node = node->next) {
         const struct jinja_name *name = node->member.name;
-        jinja_value value;
-        if (!jinja_evaluate(e, node->member.object, &value)) { return false; }
+        struct jinja_named argument = {.name = name->bytes, .size = name->size};
+        if (!jinja_evaluate(e, node->member.object, &argument.value)) { return false; }
         e->run.at = node->place;
-        if (!name_argument(e, g, name->bytes, name->size, value)) { return false; }
+        if (!name_argument(e, g, argument)) { return false; }
     }
-    if (extra && !name_argument(e, g, extra->name, extra->size, extra->value)) { return false; }
+    if (extra && !name_argument(e, g, *extra)) { return false; }
     return !call->spread_keywords || gather_mapping(e, call->spread_keywords, g);
 }
 

@@ -70,7 +70,7 @@ bool jinja_filter_format(struct jinja_run *run, jinja_value self, const struct j
                             : jinja_list_make(run, JINJA_TUPLE, args->count, &values)))
         return false;
     for (size_t i = 0; i < args->named_count; i++)
-        if (!jinja_string_make(run, args->named[i].name, args->named[i].size, JINJA_WRITTEN, &key) ||
+        if (!jinja_name_text(run, &args->named[i], &key) ||
             !jinja_dict_set(run, values, key, args->named[i].value))
             return false;
     for (size_t i = 0; i < args->count; i++)

@@ -141,7 +141,7 @@ static bool resolve(struct jinja_run *run, const struct jinja_string *s, jinja_v
                               "striptags: the character reference '&%.*s' is not supported", (int)size,
                               sign + 1);
         if (!jinja_build_from(&b, s, begin, at)) return false;
-        if (!(code ? jinja_build_code(&b, code, jinja_origin_at(s, at))
+        if (!(code ? jinja_build_code(&b, code, jinja_origin_of(s, at, end + 1))
                    : jinja_build_from(&b, s, at, at + 1)))
             return false;
         begin = code ? end + 1 : at + 1;

@@ -9,8 +9,9 @@
 struct jinja_spec {
     uint32_t fill; /* a code point, ' ' if none was given */
     uint8_t fill_origin;
-    char align; /* '<', '>', '^', '=' or 0 */
-    char sign;  /* '+', '-', ' ' or 0 */
+    uint8_t origin; /* of the specification: what it makes of a number is whose it is */
+    char align;     /* '<', '>', '^', '=' or 0 */
+    char sign;      /* '+', '-', ' ' or 0 */
     bool alternate, no_negative_zero, zero;
     int64_t width, precision; /* -1: none */
     char grouping;            /* ',', '_' or 0 */

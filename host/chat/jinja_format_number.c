@@ -29,14 +29,18 @@ static size_t grouped_size(size_t digits, const struct jinja_spec *spec, int gro
     return digits + (spec->grouping && digits ? (digits - 1) / (size_t)group : 0);
 }
 
+static bool build_part(struct jinja_builder *b, const struct jinja_spec *spec, const char *part) {
+    return jinja_build(b, part, strlen(part), spec->origin);
+}
+
 /* The digits behind `zeros` zeros, with separators counted from the right. */
 static bool build_digits(struct jinja_builder *b, const struct jinja_spec *spec,
                          const struct jinja_number_parts *parts, size_t zeros) {
     size_t count = zeros + parts->digit_count;
     for (size_t i = 0; i < count; i++) {
         bool cut = spec->grouping && i && (count - i) % (size_t)parts->group == 0;
-        if (cut && !jinja_build(b, &spec->grouping, 1, JINJA_WRITTEN)) return false;
-        if (!jinja_build(b, i < zeros ? "0" : parts->digits + i - zeros, 1, JINJA_WRITTEN)) return false;
+        if (cut && !jinja_build(b, &spec->grouping, 1, spec->origin)) return false;
+        if (!jinja_build(b, i < zeros ? "0" : parts->digits + i - zeros, 1, spec->origin)) return false;
     }
     return true;
 }
@@ -63,9 +67,9 @@ bool jinja_lay_out_number(struct jinja_builder *b, const struct jinja_spec *spec
     char align = spec->align ? spec->align : '>';
     uint64_t left = align == '>' ? lacking : align == '^' ? lacking / 2 : 0;
     uint64_t inner = align == '=' ? lacking : 0;
-    return fill(b, spec, left) && (!parts->sign || jinja_build(b, &parts->sign, 1, JINJA_WRITTEN)) &&
-           jinja_build_literal(b, parts->prefix) && fill(b, spec, inner) &&
-           build_digits(b, spec, parts, zeros) && jinja_build_literal(b, parts->rest) &&
+    return fill(b, spec, left) && (!parts->sign || jinja_build(b, &parts->sign, 1, spec->origin)) &&
+           build_part(b, spec, parts->prefix) && fill(b, spec, inner) &&
+           build_digits(b, spec, parts, zeros) && build_part(b, spec, parts->rest) &&
            fill(b, spec, lacking - left - inner);
 }
 

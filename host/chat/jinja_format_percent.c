@@ -91,7 +91,9 @@ static void read_flags(struct percent *p, struct jinja_spec *spec) {
     spec->align = left ? '<' : '>';
 }
 
+/* Behind the sign of a directive. */
 static bool read_spec(struct percent *p, struct jinja_spec *spec) {
+    const size_t begin = p->at - 1;
     *spec = (struct jinja_spec){.fill = ' ', .precision = -1, .width = -1};
     if (look(p) == '(' && !read_key(p)) return false;
     read_flags(p, spec);
@@ -109,6 +111,7 @@ static bool read_spec(struct percent *p, struct jinja_spec *spec) {
     if (p->at >= p->format->size) return incomplete(p);
     spec->type = look(p);
     p->at++;
+    spec->origin = spec->fill_origin = jinja_origin_of(p->format, begin, p->at);
     return true;
 }
 
@@ -126,6 +129,7 @@ static bool write_text(struct percent *p, struct jinja_spec spec, jinja_value va
     return jinja_lay_out_text(&p->out, &spec, text.string);
 }
 
+/* A character made from its number counts as given: see jinja_value.h. */
 static bool write_character(struct percent *p, struct jinja_spec spec, jinja_value value) {
     struct jinja_builder own = {.run = p->run};
     jinja_value text = value;
@@ -134,7 +138,7 @@ static bool write_character(struct percent *p, struct jinja_spec spec, jinja_val
         int64_t code = jinja_whole(value);
         if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
             return jinja_fail(p->run, JINJA_RUNTIME, "%%c arg is no character: %" PRId64, code);
-        if (!jinja_build_code(&own, (uint32_t)code, JINJA_WRITTEN) || !jinja_built(&own, &text)) return false;
+        if (!jinja_build_code(&own, (uint32_t)code, JINJA_GIVEN) || !jinja_built(&own, &text)) return false;
     } else if (value.type != JINJA_STRING || value.string->characters != 1)
         return jinja_fail(p->run, JINJA_RUNTIME, "%%c requires int or char");
     return jinja_lay_out_text(&p->out, &spec, text.string);

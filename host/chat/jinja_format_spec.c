@@ -54,7 +54,9 @@ static void take_fill(struct reader *r, struct jinja_spec *spec) {
 
 static bool read_spec(struct jinja_run *run, const struct jinja_string *s, struct jinja_spec *out) {
     struct reader r = {s, 0};
-    *out = (struct jinja_spec){.fill = ' ', .precision = -1, .width = -1};
+    const uint8_t origin = jinja_origin_of(s, 0, s->size);
+    *out = (struct jinja_spec){
+        .fill = ' ', .fill_origin = origin, .origin = origin, .precision = -1, .width = -1};
     take_fill(&r, out);
     out->sign = take_of(&r, "+- ");
     out->no_negative_zero = take(&r, 'z');
@@ -94,6 +96,7 @@ static bool format_string(struct jinja_builder *b, jinja_value value, struct jin
     return jinja_lay_out_text(b, &spec, value.string);
 }
 
+/* A character made from its number counts as given: see jinja_value.h. */
 static bool format_character(struct jinja_builder *b, struct jinja_spec spec, int64_t code) {
     struct jinja_builder own = {.run = b->run};
     jinja_value character;
@@ -105,7 +108,7 @@ static bool format_character(struct jinja_builder *b, struct jinja_spec spec, in
     if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
         return jinja_fail(b->run, JINJA_RUNTIME, "%%c arg is no character: %" PRId64, code);
     if (!spec.align) spec.align = '>';
-    return jinja_build_code(&own, (uint32_t)code, JINJA_WRITTEN) && jinja_built(&own, &character) &&
+    return jinja_build_code(&own, (uint32_t)code, JINJA_GIVEN) && jinja_built(&own, &character) &&
            jinja_lay_out_text(b, &spec, character.string);
 }
 

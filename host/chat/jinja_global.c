@@ -38,7 +38,7 @@ bool jinja_global_dict(struct jinja_run *run, jinja_value self, const struct jin
             return false;
     }
     for (size_t i = 0; i < args->named_count; i++)
-        if (!jinja_string_make(run, args->named[i].name, args->named[i].size, JINJA_WRITTEN, &key) ||
+        if (!jinja_name_text(run, &args->named[i], &key) ||
             !jinja_dict_set(run, *out, key, args->named[i].value))
             return false;
     return true;

@@ -24,11 +24,11 @@ static bool build_directive(struct jinja_builder *b, const struct jinja_string *
     char directive[LONGEST_DIRECTIVE + 1] = {0}, text[ROOM];
     char letter = s->bytes[end - 1];
     if (letter == 's') return jinja_fail(b->run, JINJA_RUNTIME, "strftime_now: %%s needs a time zone");
-    if (letter == 'f') return jinja_build_literal(b, "000000");
+    if (letter == 'f') return jinja_build(b, "000000", 6, jinja_origin_of(s, begin, end));
     if (letter == 'z' || letter == 'Z') return true;
     memcpy(directive, s->bytes + begin, end - begin);
     size_t size = strftime(text, sizeof text, directive, clock);
-    return jinja_build(b, text, size, letter == '%' ? jinja_origin_at(s, begin) : JINJA_WRITTEN);
+    return jinja_build(b, text, size, jinja_origin_of(s, begin, end));
 }
 
 bool jinja_strftime(struct jinja_run *run, const struct jinja_string *s, jinja_value *out) {

@@ -44,6 +44,8 @@ static inline bool jinja_is_ascii(const struct jinja_string *s) {
 bool jinja_byte_of(struct jinja_run *run, const struct jinja_string *s, size_t character, size_t *out);
 bool jinja_character_of(struct jinja_run *run, const struct jinja_string *s, size_t byte, size_t *out);
 uint8_t jinja_origin_at(const struct jinja_string *s, size_t byte);
+/* Given if any byte of [begin, end) is. */
+uint8_t jinja_origin_of(const struct jinja_string *s, size_t begin, size_t end);
 bool jinja_string_is(const struct jinja_string *s, const char *text);
 int jinja_string_order(const struct jinja_string *a, const struct jinja_string *b);
 /* The first (last) place of `part` in bytes [begin, end); SIZE_MAX if there is none. */
@@ -153,6 +155,8 @@ bool jinja_arg_int(struct jinja_run *run, const struct jinja_args *args, size_t 
 bool jinja_arg_bool(struct jinja_run *run, const struct jinja_args *args, size_t i, bool fallback, bool *out);
 bool jinja_arg_string(struct jinja_run *run, const struct jinja_args *args, size_t i,
                       const struct jinja_string **out); /* unchanged if not given */
+/* The name of an argument as a text: one from a mapping is that mapping's key, whoever wrote it. */
+bool jinja_name_text(struct jinja_run *run, const struct jinja_named *named, jinja_value *out);
 /* An integer as Python's __index__ wants it. */
 bool jinja_index(struct jinja_run *run, jinja_value value, int64_t *out);
 

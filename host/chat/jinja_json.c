@@ -4,6 +4,7 @@
 #include "jinja_inside.h"
 
 #include <jansson.h>
+#include <string.h>
 
 static bool convert(struct jinja_run *run, const json_t *json, uint8_t origin, jinja_value *out);
 
@@ -32,12 +33,21 @@ static bool convert_object(struct jinja_run *run, const json_t *json, uint8_t or
     return true;
 }
 
+static bool is_word(const struct jinja_run *run, const json_t *json) {
+    for (const char *const *word = run->words; word && *word; word++) {
+        if (strlen(*word) == json_string_length(json) && strcmp(*word, json_string_value(json)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool convert(struct jinja_run *run, const json_t *json, uint8_t origin, jinja_value *out) {
     switch (json_typeof(json)) {
     case JSON_OBJECT: return convert_object(run, json, origin, out);
     case JSON_ARRAY: return convert_array(run, json, origin, out);
     case JSON_STRING:
-        return jinja_string_make(run, json_string_value(json), json_string_length(json), origin, out);
+        return jinja_string_make(run, json_string_value(json), json_string_length(json),
+                                 is_word(run, json) ? JINJA_WRITTEN : origin, out);
     case JSON_INTEGER: *out = jinja_int(json_integer_value(json)); return true;
     case JSON_REAL: *out = jinja_float(json_real_value(json)); return true;
     case JSON_TRUE:

@@ -73,8 +73,7 @@ static bool set_kwargs(struct jinja_eval *e, const struct jinja_macro *macro, co
             return jinja_fail(&e->run, JINJA_RUNTIME, "macro '%.60s' takes no keyword argument '%.60s'",
                               name_of(macro), named->name);
         }
-        if (!jinja_string_make(&e->run, named->name, named->size, JINJA_GIVEN, &key) ||
-            !jinja_dict_set(&e->run, rest, key, named->value)) {
+        if (!jinja_name_text(&e->run, named, &key) || !jinja_dict_set(&e->run, rest, key, named->value)) {
             return false;
         }
     }

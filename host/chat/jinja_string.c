@@ -97,6 +97,11 @@ uint8_t jinja_origin_at(const struct jinja_string *s, size_t byte) {
     return byte < s->size ? s->origins[byte] : JINJA_WRITTEN;
 }
 
+uint8_t jinja_origin_of(const struct jinja_string *s, size_t begin, size_t end) {
+    if (s->origin != JINJA_MIXED) return s->origin;
+    return memchr(s->origins + begin, JINJA_GIVEN, end - begin) ? JINJA_GIVEN : JINJA_WRITTEN;
+}
+
 /* Where the stretch of one origin that begins at `begin` ends. */
 static size_t stretch_end(const struct jinja_string *s, size_t begin, size_t end) {
     if (s->origin != JINJA_MIXED) return end;

@@ -4,7 +4,8 @@
  *
  * Every byte of a string knows where it came from: written in the template (trusted, so that "<|im_end|>"
  * in it is that token) or given by the caller (a user's text, which never becomes a control token). All
- * operations carry that along.
+ * operations carry that along. Numbers have no origin: their digits count as written, as True, None, quotes and
+ * brackets around values and blanks that pad do; a character made from its number counts as given.
  */
 #ifndef TENON_JINJA_VALUE_H
 #define TENON_JINJA_VALUE_H
@@ -47,6 +48,7 @@ struct jinja_run {
     struct jinja_limits left; /* counts down */
     struct jinja_place at;    /* of the node that is being evaluated, for messages */
     struct jinja_fault fault; /* set once a function has returned false */
+    const char *const *words; /* texts that count as written though given, as in jinja_input; or NULL */
     int64_t now;              /* local time of strftime_now as seconds since 1970 of a clock without zone */
 };
 
@@ -127,6 +129,7 @@ struct jinja_named {
     const char *name;
     size_t size;
     jinja_value value;
+    const struct jinja_string *key; /* under which ** found it; NULL: the template wrote the name */
 };
 /* Arguments of a call: *x and **x are already spread out. */
 struct jinja_args {

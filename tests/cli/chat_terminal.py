@@ -30,35 +30,63 @@ def read_until(what, seconds=60):
     return got
 
 
+def prompt(what=b"> "):
+    """A prompt, and then nothing more: the program waits for a line."""
+    global seen
+    read_until(what)
+    while select.select([terminal], [], [], 0.5)[0]:
+        os.read(terminal, 4096)
+    seen = b""
+
+
 def send(text):
     os.write(terminal, text)
 
 
-read_until(b"> ")
+prompt()
 send(b"helo\x1b[D\x1b[Dl\r")        # two to the left, another l: "hello"
 time.sleep(1)
 send(b"\x03")                       # the answer would go on for 100000 tokens
 read_until(b"stopped")
-read_until(b"> ")
+prompt()
 send(b"/show\r")
 read_until(b"messages:")
 read_until(b"2")                    # the question, and the answer as far as it came
-read_until(b"> ")
-send(b"something\x03")              # ^C while typing: the line is forgotten
-read_until(b"> ")
+prompt()
+send(b"something")
+read_until(b"something")
+send(b"\x03")                       # ^C while typing: the line is forgotten
+prompt()
 send(b"/show\r")
 read_until(b"messages:")
-assert b" 2" in read_until(b"tokens:")
-read_until(b"> ")
+assert b" 2" in read_until(b"tokens")
+prompt()
 send(b"\x1b[A\x1b[A\x1b[A")         # up to the question
 read_until(b"hello")
 send(b"\x03")
-read_until(b"> ")
-send(b"/undo\r")
-read_until(b"> ")
+prompt()
+send(b"\x03")                       # ^C at an empty prompt: nothing is lost
+prompt()
+send(b'"""\r')
+prompt(b". ")
+send(b"first\r")
+prompt(b". ")
+send(b"\x03")                       # ^C in a message of several lines: it is not sent
+prompt()
+send("/system é日本🎉x\r".encode())
+prompt()
 send(b"/show\r")
-assert b" 0" in read_until(b"tokens:")
-read_until(b"> ")
+read_until(b"messages:")
+assert b" 3" in read_until(b"tokens")
+read_until("é日本🎉x".encode())
+prompt()
+send(b"/system\r")
+prompt()
+send(b"/undo\r")
+prompt()
+send(b"/show\r")
+assert b" 0" in read_until(b"tokens")
+prompt()
 send(b"\x04")                       # ^D
 _, status = os.waitpid(child, 0)
 sys.exit(0 if status == 0 else f"ended with status {status}")

@@ -23,6 +23,22 @@ expect 1 "$tenon" run -m "$m" $t -p raise; errs "raised"; quiet_out
 printf '{{ messages | nothing }}' >"$work/wrong.jinja"
 expect 1 "$tenon" run -m "$m" --template "$work/wrong.jinja" -p x; errs "line 1"; errs "nothing"
 
+# BOS: once, whoever writes it; a message that spells it does not take it away.
+printf '{{ messages[0].content }}' >"$work/plain.jinja"
+printf '{{ bos_token }}{{ messages[0].content }}' >"$work/bos.jinja"
+printf ' {{ bos_token }}{{ messages[0].content }}' >"$work/later.jinja"
+printf '<s>{{ messages[0].content }}' >"$work/literal.jinja"
+count() { # count TEMPLATE TEXT: tokens of the prompt
+    expect 0 "$tenon" run -m "$m" --template "$work/$1.jinja" -p "$2" -n 0
+    tokens=$(sed -n 's/^prompt: \([0-9]*\) tokens.*/\1/p' "$work/err")
+}
+count plain x; one=$tokens
+count bos x; same "BOS by the template" "$one" "$tokens"
+count literal x; same "BOS spelt out in the template" "$one" "$tokens"
+count plain '<s>x'; checks=$((checks + 1)); [ "$tokens" -gt $((one + 1)) ] || fail "a message forged or lost BOS: $tokens tokens"
+spelt=$tokens
+count bos '<s>x'; same "BOS spelt in the message" "$spelt" "$tokens"
+
 # Stop strings: the answer up to where one begins, wherever tokens end.
 long=$("$tenon" run -m "$m" $t -q -p hello -n 24)
 for from in 1 3 5; do
@@ -56,6 +72,8 @@ expect 0 "$tenon" run -m "$m" --raw --temp 0 -t 1 --ignore-eos -p 'uuno
 duea' -n 8; lines=$(cat "$work/out")
 chat '"""uno\ndue"""\n' 0; same "quoted lines" "$lines" "$(cat "$work/out")"
 chat 'uno\\\ndue\n' 0; same "joined lines" "$lines" "$(cat "$work/out")"
+chat '"""\nuno\ndue\n"""\n' 0; same "quotes on lines of their own" "$lines" "$(cat "$work/out")"
+chat '/undo\nhello\n' 2; same "on after a failure" "$answer" "$(cat "$work/out")"
 chat '/help\n' 0; says "/retry"
 chat '/show\n' 0; says "context:"
 chat '/bye\nhello\n' 0; quiet_out

@@ -37,7 +37,13 @@ expect 1 "$tenon" template -m "$m" --template "$work/nothing" --messages "$work/
 expect 1 "$tenon" template -m "$m" --template-name x --messages "$work/two.json"; errs "no chat template is called x"
 expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set mood; errs "NAME=JSON"
 expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set mood=glad; errs "no JSON"
-expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --now yesterday; errs "--now"
+for time in yesterday 2026-02-30T00:00:00 2025-02-29T01:00:00 2026-01-01T00:00:60 2026-01-01; do
+    expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --now $time; errs "--now"
+done
+expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set messages=[]; errs "--messages"
+expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --template-name x --messages "$work/two.json"; errs "exclude"
+printf '\357\273\277{"messages": [{"role": "user", "content": "Hi"}], "tools": null}' >"$work/marked.json"
+prompt '<user>Hi<assistant>' --messages "$work/marked.json"
 for text in '{' '[1]' '{"role": "user"}' '[{"content": "no role"}]' '[{"role": 3}]' '[{"role": "a", "role": "b"}]' ''; do
     printf '%s' "$text" >"$work/wrong.json"
     expect 1 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/wrong.json"; errs "wrong.json"; quiet_out

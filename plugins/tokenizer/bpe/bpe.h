@@ -12,11 +12,25 @@
 #include "token_merge.h"
 #include "token_vocabulary.h"
 
-/** A merge: two symbols that give a third. */
-typedef struct tn_merge_slot {
-    uint32_t left_1, right; /**< the left one's number and 1; 0: free */
-    uint32_t rank, product;
-} tn_merge_slot;
+/** A merge: two symbols that give a third, and its rank. */
+typedef struct tn_bpe_merge {
+    uint32_t left, right;
+    tn_pair gives;
+} tn_bpe_merge;
+
+/** Four places for merges, one cache line: full before the next line is used. */
+typedef struct tn_bpe_merge_line {
+    uint64_t key[4]; /**< (left + 1) << 32 | right; 0: free */
+    tn_pair gives[4];
+} tn_bpe_merge_line;
+
+/** What is known of two bytes. */
+typedef struct tn_bpe_byte_pair {
+    uint32_t rank;                   /**< TN_RANK_NONE: they do not merge */
+    uint32_t product : 31, sure : 1; /**< sure: no merge of what they give has a lower rank */
+    uint32_t before; /**< the lowest rank of a merge of a text that ends in the first byte with the second */
+    uint32_t behind; /**< ... of the first byte with a text that begins with the second */
+} tn_bpe_byte_pair;
 
 /**
  * Symbols are numbers: ids first, then the 256 bytes (those that have no entry), then texts that merges name
@@ -32,19 +46,15 @@ typedef struct tn_bpe {
     uint32_t by_id; /**< there are none: two symbols merge if both are an entry, the lowest id first */
     unsigned char joins[256]; /**< bytes behind which a merge goes on with U+2581 */
     tn_stage own_stages[2];
-    tn_rules own_rules;     /**< with a stage for that */
-    atomic_int merges_made; /**< the table below is whole */
-    pthread_mutex_t making; /**< held by the thread that makes it */
-    tn_merge_slot *merges;  /**< open addressing, at most two thirds full */
+    tn_rules own_rules;        /**< with a stage for that */
+    atomic_int merges_made;    /**< the table below is whole */
+    pthread_mutex_t making;    /**< held by the thread that makes it */
+    tn_bpe_merge_line *merges; /**< a hash table, at most two thirds full */
     uint64_t merge_mask, merge_seed;
     /* A bit for each hash of a pair in the table: most pairs do not merge, and the table is too large to be near. */
     uint64_t *merge_filter, filter_mask;
-    tn_pair *byte_pairs; /**< [65536] what two bytes give, by the first << 8 | the second */
-    /* [65536] each: the rank of two bytes, where no merge of what they give has a lower one; the lowest rank of a
-     * merge of a text that ends in the first byte with the second byte; and of the first byte with a text that
-     * begins with the second. */
-    uint32_t *sure, *before, *behind;
-    tn_cache cache; /**< words already merged */
+    tn_bpe_byte_pair *byte_pairs; /**< [65536] by the first << 8 | the second */
+    tn_cache cache;               /**< words already merged */
 } tn_bpe;
 
 static inline uint64_t tn_bpe_merge_hash(const tn_bpe *bpe, uint32_t left, uint32_t right) {
@@ -53,21 +63,33 @@ static inline uint64_t tn_bpe_merge_hash(const tn_bpe *bpe, uint32_t left, uint3
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t tn_bpe_merge_place(const tn_bpe *bpe, uint32_t left, uint32_t right) {
-    return tn_bpe_merge_hash(bpe, left, right) & bpe->merge_mask;
-}
-
 /** The number of a hash's bit in `merge_filter`. */
 static inline uint64_t tn_bpe_filter_bit(const tn_bpe *bpe, uint64_t hash) {
     return hash >> 32 & bpe->filter_mask;
 }
 
-/** The slot of a pair: its merge, or the free one where it would be. */
-static inline tn_merge_slot *tn_bpe_merge_slot(const tn_bpe *bpe, uint32_t left, uint32_t right) {
-    uint64_t i = tn_bpe_merge_place(bpe, left, right);
-    for (;; i = (i + 1) & bpe->merge_mask) {
-        tn_merge_slot *slot = &bpe->merges[i];
-        if (!slot->left_1 || (slot->left_1 == left + 1 && slot->right == right)) { return slot; }
+/** 0: no pair of this hash merges. */
+static inline uint32_t tn_bpe_may_merge(const tn_bpe *bpe, uint64_t hash) {
+    uint64_t bit = tn_bpe_filter_bit(bpe, hash);
+    return bpe->merge_filter[bit / 64] >> bit % 64 & 1;
+}
+
+static inline uint64_t tn_bpe_merge_key(uint32_t left, uint32_t right) {
+    return (left + 1ull) << 32 | right;
+}
+
+/** What a pair gives, from the line on that its hash says. No branch depends on the pair, but where a line is full. */
+static inline tn_pair tn_bpe_merge_find(const tn_bpe *bpe, uint64_t hash, uint32_t left, uint32_t right) {
+    uint64_t key = tn_bpe_merge_key(left, right);
+    for (uint64_t place = hash;; place++) {
+        const tn_bpe_merge_line *line = &bpe->merges[place & bpe->merge_mask];
+        uint32_t at = (uint32_t)(line->key[1] == key) | (uint32_t)(line->key[2] == key) << 1 |
+                      (line->key[3] == key ? 3u : 0);
+        tn_pair found = line->gives[at];
+        uint64_t differs = line->key[at] ^ key;
+        if (differs && line->key[3]) { continue; }
+        found.rank = differs ? TN_RANK_NONE : found.rank;
+        return found;
     }
 }
 

@@ -6,29 +6,38 @@
 
 #include "bpe.h"
 
-enum { TN_BPE_LANES = 12 };
+enum { TN_BPE_LANES = 8, TN_BPE_LANE_WORD = 96, TN_BPE_LANE_IDS = 1024 };
 
 /** A word and, once it is known what it becomes, its ids. */
 typedef struct tn_bpe_word {
     const unsigned char *text;
     uint64_t size;
     tn_cache_key key; /**< of at most TN_CACHE_WORD bytes */
-    int32_t ids[TN_CACHE_IDS];
-    uint32_t count; /**< of ids; UINT32_MAX: not known yet */
+    int32_t few[TN_CACHE_IDS];
+    uint32_t count;     /**< of ids; UINT32_MAX: not known yet */
+    const int32_t *ids; /**< `few`, or somewhere else */
 } tn_bpe_word;
 
-/** A word that is being merged; as tn_short_merge, for TN_CACHE_WORD bytes. */
+/** A word that is being merged, much as tn_short_merge; its symbols are number 1 and on. */
 typedef struct tn_bpe_lane {
     tn_bpe_word *word;
-    uint64_t key[TN_CACHE_WORD], hash[TN_CACHE_WORD]; /* hash: of the pairs at `look`, on their way */
-    uint32_t product[TN_CACHE_WORD], symbol[TN_CACHE_WORD], start[TN_CACHE_WORD + 1];
-    uint32_t look[TN_CACHE_WORD], looks, filtered, count;
-    uint8_t next[TN_CACHE_WORD], previous[TN_CACHE_WORD + 1];
+    uint32_t end, left, looks; /**< behind the last symbol; how many symbols are left; pairs asked for */
+    uint64_t key[TN_BPE_LANE_WORD + 10], place[TN_BPE_LANE_WORD];
+    uint32_t look[TN_BPE_LANE_WORD], product[TN_BPE_LANE_WORD + 2];
+    uint32_t symbol[TN_BPE_LANE_WORD + 2], start[TN_BPE_LANE_WORD + 2];
+    uint8_t next[TN_BPE_LANE_WORD + 2], previous[TN_BPE_LANE_WORD + 2];
 } tn_bpe_lane;
 
-/** Merges words of at most TN_CACHE_WORD bytes that are in UTF-8 as the byte alphabet has it (not TN_RULES_RAW):
- * fills ids and count of those that become at most TN_CACHE_IDS, and remembers them. */
-void tn_bpe_merge_side_by_side(const tn_bpe *bpe, tn_bpe_lane lanes[TN_BPE_LANES], tn_bpe_word **words,
-                               uint32_t count);
+/** Lanes, and room for the ids of words that become more than TN_CACHE_IDS. */
+typedef struct tn_bpe_lanes {
+    tn_bpe_lane lane[TN_BPE_LANES];
+    int32_t ids[TN_BPE_LANE_IDS];
+    uint32_t used; /**< of ids */
+} tn_bpe_lanes;
+
+/** Merges words of at most TN_BPE_LANE_WORD bytes that are in UTF-8 as the byte alphabet has it (not TN_RULES_RAW):
+ * fills ids and count of those that are entries and for which there is room, until the next call, and remembers
+ * those that the cache takes. */
+void tn_bpe_merge_side_by_side(const tn_bpe *bpe, tn_bpe_lanes *lanes, tn_bpe_word **words, uint32_t count);
 
 #endif

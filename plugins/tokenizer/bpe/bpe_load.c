@@ -96,7 +96,7 @@ typedef struct loader {
     tn_scratch scratch;
     tn_words absent; /* texts that merges name and the vocabulary does not have, to symbols */
     uint32_t symbols;
-    tn_merge_slot waiting[WAITING]; /* free ones have left_1 = 0 */
+    tn_bpe_merge waiting[WAITING];
 } loader;
 
 /* The symbol of some bytes; TN_WORD_NONE: no memory. */
@@ -112,32 +112,34 @@ static uint32_t symbol_of(loader *l, const unsigned char *text, uint32_t size) {
     return tn_words_put(&l->absent, copy, size, l->symbols) == TN_OK ? l->symbols++ : TN_WORD_NONE;
 }
 
-static void put_merge(tn_bpe *bpe, const tn_merge_slot *merge) {
-    if (!merge->left_1) { return; }
-    tn_merge_slot *slot = tn_bpe_merge_slot(bpe, merge->left_1 - 1, merge->right);
-    if (slot->left_1) { return; } /* of equal ones the first counts */
-    *slot = *merge;
-    uint64_t bit = tn_bpe_filter_bit(bpe, tn_bpe_merge_hash(bpe, merge->left_1 - 1, merge->right));
-    bpe->merge_filter[bit / 64] |= 1ull << bit % 64;
+static void put_merge(tn_bpe *bpe, const tn_bpe_merge *merge) {
+    uint64_t hash = tn_bpe_merge_hash(bpe, merge->left, merge->right), bit = tn_bpe_filter_bit(bpe, hash);
+    uint64_t key = tn_bpe_merge_key(merge->left, merge->right);
+    for (uint32_t i = 0;; i++) {
+        tn_bpe_merge_line *line = &bpe->merges[(hash + i / 4) & bpe->merge_mask];
+        if (line->key[i % 4] == key) { return; } /* of equal ones the first counts */
+        if (line->key[i % 4]) { continue; }
+        line->key[i % 4] = key;
+        line->gives[i % 4] = merge->gives;
+        bpe->merge_filter[bit / 64] |= 1ull << bit % 64;
+        return;
+    }
 }
 
-enum { USED = 0 }; /* product of two bytes that give nothing yet */
-
-static void put_byte_pair(tn_bpe *bpe, const unsigned char *bytes, tn_pair merge) {
-    tn_pair *place = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
-    if (place->rank != TN_RANK_NONE) { return; }
-    if (place->product != USED) { bpe->sure[place - bpe->byte_pairs] = merge.rank; }
-    *place = merge;
+static void put_byte_pair(tn_bpe *bpe, const unsigned char *bytes, uint32_t rank, uint32_t product) {
+    tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
+    if (pair->rank != TN_RANK_NONE) { return; }
+    pair->rank = rank;
+    pair->product = product & INT32_MAX;
 }
 
 /* Notes that a merge has these bytes for a part: if two bytes give them, they should have by now. */
 static void use_part(tn_bpe *bpe, const unsigned char *bytes, uint32_t size) {
-    tn_pair *place = size == 2 ? &bpe->byte_pairs[bytes[0] << 8 | bytes[1]] : NULL;
-    if (place && place->rank == TN_RANK_NONE) { place->product = USED; }
+    tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[size - 1]];
+    if (size == 2 && pair->rank == TN_RANK_NONE) { pair->sure = 0; }
 }
 
-static void note_rank(uint32_t *ranks, unsigned char first, unsigned char second, uint32_t rank) {
-    uint32_t *lowest = &ranks[first << 8 | second];
+static void note_rank(uint32_t *lowest, uint32_t rank) {
     if (rank < *lowest) { *lowest = rank; }
 }
 
@@ -172,15 +174,17 @@ static int32_t take_pair(loader *l, const pair *p, uint32_t rank) {
     uint32_t a = symbol_of(l, p->bytes, p->left), b = symbol_of(l, p->bytes + p->left, p->right);
     uint32_t product = symbol_of(l, p->bytes, p->left + p->right);
     if (a == TN_WORD_NONE || b == TN_WORD_NONE || product == TN_WORD_NONE) { return TN_E_MEMORY; }
-    tn_merge_slot *waiting = &l->waiting[rank % WAITING];
-    put_merge(l->bpe, waiting);
-    *waiting = (tn_merge_slot){a + 1, b, rank, product};
-    use_part(l->bpe, p->bytes, p->left);
-    use_part(l->bpe, p->bytes + p->left, p->right);
-    if (p->right == 1) { note_rank(l->bpe->before, p->bytes[p->left - 1], p->bytes[p->left], rank); }
-    if (p->left == 1) { note_rank(l->bpe->behind, p->bytes[0], p->bytes[1], rank); }
-    if (p->left == 1 && p->right == 1) { put_byte_pair(l->bpe, p->bytes, (tn_pair){rank, product}); }
-    __builtin_prefetch(&l->bpe->merges[tn_bpe_merge_place(l->bpe, a, b)], 1);
+    tn_bpe *bpe = l->bpe;
+    tn_bpe_merge *waiting = &l->waiting[rank % WAITING];
+    if (rank >= WAITING) { put_merge(bpe, waiting); }
+    *waiting = (tn_bpe_merge){a, b, {rank, product}};
+    const unsigned char *joint = p->bytes + p->left; /* the first byte of the right part */
+    use_part(bpe, p->bytes, p->left);
+    use_part(bpe, joint, p->right);
+    if (p->right == 1) { note_rank(&bpe->byte_pairs[joint[-1] << 8 | joint[0]].before, rank); }
+    if (p->left == 1) { note_rank(&bpe->byte_pairs[p->bytes[0] << 8 | joint[0]].behind, rank); }
+    if (p->left == 1 && p->right == 1) { put_byte_pair(bpe, p->bytes, rank, product); }
+    __builtin_prefetch(&bpe->merges[tn_bpe_merge_hash(bpe, a, b) & bpe->merge_mask], 1);
     return TN_OK;
 }
 
@@ -218,8 +222,11 @@ static uint32_t merges_of_entries(tn_bpe *bpe) {
             if (right == TN_WORD_NONE) { continue; }
             count++;
             if (!bpe->merges) { continue; }
-            put_merge(bpe, &(tn_merge_slot){left + 1, right, id, id});
-            if (size == 2) { bpe->byte_pairs[bytes[0] << 8 | bytes[1]] = (tn_pair){id, id}; }
+            put_merge(bpe, &(tn_bpe_merge){left, right, {id, id}});
+            if (size == 2) {
+                use_part(bpe, bytes, size); /* it is not known whether it is sure */
+                put_byte_pair(bpe, bytes, id, id);
+            }
         }
     }
     return count;
@@ -227,25 +234,19 @@ static uint32_t merges_of_entries(tn_bpe *bpe) {
 
 static int32_t read_merges(loader *l) {
     tn_bpe *bpe = l->bpe;
-    uint64_t slots = 16;
+    uint64_t lines = 4;
     if (bpe->by_id) { bpe->merge_count = merges_of_entries(bpe); }
-    while (slots / 3 * 2 <= bpe->merge_count) { slots *= 2; }
-    bpe->merges = tn_arena_get(&bpe->vocabulary.arena, slots, sizeof *bpe->merges);
+    while (4 * lines / 3 * 2 <= bpe->merge_count) { lines *= 2; }
+    bpe->merges = tn_arena_get(&bpe->vocabulary.arena, lines, sizeof *bpe->merges);
     bpe->byte_pairs = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->byte_pairs);
-    bpe->merge_filter = tn_arena_get(&bpe->vocabulary.arena, 4 * slots / 64 + 1, sizeof(uint64_t));
-    bpe->filter_mask = 4 * slots - 1;
-    bpe->sure = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->sure);
-    bpe->before = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->before);
-    bpe->behind = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->behind);
-    if (!bpe->merges || !bpe->merge_filter || !bpe->byte_pairs || !bpe->sure || !bpe->before ||
-        !bpe->behind || tn_words_create(&l->absent, bpe->vocabulary.host, 0) != TN_OK) {
+    bpe->merge_filter = tn_arena_get(&bpe->vocabulary.arena, 16 * lines / 64, sizeof(uint64_t));
+    bpe->filter_mask = 16 * lines - 1;
+    if (!bpe->merges || !bpe->merge_filter || !bpe->byte_pairs ||
+        tn_words_create(&l->absent, bpe->vocabulary.host, 0) != TN_OK) {
         return TN_E_MEMORY;
     }
-    memset(bpe->byte_pairs, 0xff, 65536 * sizeof *bpe->byte_pairs); /* TN_RANK_NONE */
-    memset(bpe->before, 0xff, 65536 * sizeof *bpe->before);
-    memset(bpe->behind, 0xff, 65536 * sizeof *bpe->behind);
-    memset(bpe->sure, 0xff, 65536 * sizeof *bpe->sure);
-    bpe->merge_mask = slots - 1;
+    memset(bpe->byte_pairs, 0xff, 65536 * sizeof *bpe->byte_pairs); /* TN_RANK_NONE; sure till used */
+    bpe->merge_mask = lines - 1;
     bpe->merge_seed = bpe->vocabulary.words.seed;
     if (bpe->by_id) { return merges_of_entries(bpe), TN_OK; }
     const unsigned char *at = bpe->merge_texts;
@@ -253,7 +254,10 @@ static int32_t read_merges(loader *l) {
         uint32_t left = bpe->merge_count - i;
         if (read_batch(l, &at, i, left < WAITING ? left : WAITING) != TN_OK) { return TN_E_MEMORY; }
     }
-    for (uint32_t i = 0; i < WAITING; i++) { put_merge(bpe, &l->waiting[(bpe->merge_count + i) % WAITING]); }
+    for (uint32_t i = bpe->merge_count < WAITING ? 0 : bpe->merge_count - WAITING; i < bpe->merge_count;
+         i++) {
+        put_merge(bpe, &l->waiting[i % WAITING]);
+    }
     return TN_OK;
 }
 

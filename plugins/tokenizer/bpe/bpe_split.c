@@ -20,9 +20,25 @@ static inline int is_at(place at, place end, uint32_t classes) {
     return at < end && (tn_unicode_look(at, &size) & classes);
 }
 
+/* Behind the ASCII letters at `at`, or some of them: eight at a time, since a loop over single ones ends where no
+ * branch foresees it. */
+static inline place ascii_letters(place at, place end) {
+    static const uint64_t each = 0x0101010101010101u;
+    for (; end - at >= 8; at += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, at, 8);
+        uint64_t lower_case = (bytes & 0x7f * each) | 0x20 * each;
+        uint64_t from_a = lower_case + (0x80 - 'a') * each, behind_z = lower_case + (0x7f - 'z') * each;
+        uint64_t others = (bytes | ~from_a | behind_z) & 0x80 * each;
+        if (others) { return at + __builtin_ctzll(others) / 8; }
+    }
+    return at;
+}
+
 /* The end of a run of the classes. */
 static inline place run(place at, place end, uint32_t classes) {
     uint32_t size;
+    if (!(~classes & LETTER)) { at = ascii_letters(at, end); }
     while (at < end && (tn_unicode_look(at, &size) & classes)) { at += size; }
     return at;
 }
@@ -130,7 +146,7 @@ static place ascii_word(place at, place end) {
 
 static inline place words(const tn_stage *stage, const tn_shape *shape, place at, place end) {
     if (shape->flags & TN_SHAPE_CONTRACTIONS) {
-        uint32_t bytes = contraction(at, end, 1);
+        uint32_t bytes = *at == '\'' ? contraction(at, end, 1) : 0;
         if (bytes) { return at + bytes; }
     }
     if (shape->flags & TN_SHAPE_ASCII_WORDS) {

@@ -82,12 +82,13 @@ static uint32_t find_whole(const tn_bpe *bpe, tn_bpe_word **todo, uint32_t count
         uint32_t id = TN_WORD_NONE;
         if (may_be_whole(bpe, word->text)) { id = tn_words_find(entries, word->text, word->size); }
         if (id == TN_WORD_NONE) {
-            if (word->size <= TN_CACHE_WORD) { todo[left++] = word; }
+            if (word->size <= TN_BPE_LANE_WORD) { todo[left++] = word; }
             continue;
         }
-        word->ids[0] = (int32_t)id;
+        word->few[0] = (int32_t)id;
+        word->ids = word->few;
         word->count = 1;
-        if (word->size <= TN_CACHE_WORD) { tn_cache_put(&bpe->cache, &word->key, word->ids, 1); }
+        if (word->size <= TN_CACHE_WORD) { tn_cache_put(&bpe->cache, &word->key, word->few, 1); }
     }
     return left;
 }
@@ -97,10 +98,22 @@ static uint32_t find_known(const tn_bpe *bpe, tn_bpe_word *word, uint32_t count,
     uint32_t missing = 0;
     for (const tn_bpe_word *end = word + count; word < end; word++) {
         word->count =
-            word->size <= TN_CACHE_WORD ? tn_cache_find(&bpe->cache, &word->key, word->ids) : UINT32_MAX;
+            word->size <= TN_CACHE_WORD ? tn_cache_find(&bpe->cache, &word->key, word->few) : UINT32_MAX;
+        word->ids = word->few;
         if (word->count == UINT32_MAX) { todo[missing++] = word; }
     }
     return missing;
+}
+
+/* Ids lie in room for at least TN_CACHE_IDS: that many are written where they fit, however few count. */
+static inline void add_ids(tn_encode *call, const int32_t *ids, uint32_t count) {
+    if (count <= TN_CACHE_IDS && call->capacity >= TN_CACHE_IDS &&
+        call->count <= call->capacity - TN_CACHE_IDS) {
+        memcpy(call->ids + call->count, ids, TN_CACHE_IDS * sizeof *ids);
+        call->count += count;
+    } else {
+        tn_ids_add_all(call, ids, count);
+    }
 }
 
 int32_t tn_bpe_words_flush(tn_bpe_words *words, tn_error *err) {
@@ -112,12 +125,12 @@ int32_t tn_bpe_words_flush(tn_bpe_words *words, tn_error *err) {
     uint32_t missing = find_known(bpe, words->word, count, todo);
     if (missing) { missing = find_whole(bpe, todo, missing); }
     if (missing && !(bpe->rules->flags & TN_RULES_RAW)) {
-        tn_bpe_merge_side_by_side(bpe, words->lanes, todo, missing);
+        tn_bpe_merge_side_by_side(bpe, &words->lanes, todo, missing);
     }
     for (uint32_t i = 0; i < count; i++) {
         const tn_bpe_word *word = &words->word[i];
         if (word->count != UINT32_MAX) {
-            tn_ids_add_all(call, word->ids, word->count);
+            add_ids(call, word->ids, word->count);
             continue;
         }
         uint64_t before = call->count;

@@ -7,7 +7,7 @@
 #include "bpe.h"
 #include "bpe_lanes.h"
 
-enum { TN_BPE_BATCH = 128 };
+enum { TN_BPE_BATCH = 64 };
 
 typedef struct tn_bpe_words {
     const tn_bpe *bpe;
@@ -15,7 +15,7 @@ typedef struct tn_bpe_words {
     tn_word merged;
     uint32_t count;
     tn_bpe_word word[TN_BPE_BATCH];
-    tn_bpe_lane lanes[TN_BPE_LANES];
+    tn_bpe_lanes lanes;
 } tn_bpe_words;
 
 /** Adds the ids of all words that were put. */

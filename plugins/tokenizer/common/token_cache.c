@@ -5,47 +5,55 @@
 
 #include "token_memory.h"
 
-enum { SLOTS_LEAST = 1024, SLOTS_MOST = 65536 };
+enum { LINES_LEAST = 1024, LINES_MOST = 65536 };
 
 int32_t tn_cache_create(tn_cache *cache, const tn_host *host, uint64_t size) {
-    uint64_t slots = SLOTS_LEAST;
-    while (slots < SLOTS_MOST && slots < size) { slots *= 2; }
-    *cache = (tn_cache){.host = host, .mask = slots - 1};
-    cache->slots = tn_memory_get(host, slots * sizeof *cache->slots);
-    if (!cache->slots) { return TN_E_MEMORY; }
-    cache->seed = (uint64_t)(uintptr_t)cache->slots * 0x8ebc6af09c88c6e3u;
+    uint64_t lines = LINES_LEAST;
+    while (lines < LINES_MOST && lines < size) { lines *= 2; }
+    *cache = (tn_cache){.host = host, .mask = lines - 1};
+    cache->lines = tn_memory_get(host, lines * sizeof *cache->lines);
+    if (!cache->lines) { return TN_E_MEMORY; }
+    cache->seed = (uint64_t)(uintptr_t)cache->lines * 0x8ebc6af09c88c6e3u;
     return TN_OK;
 }
 
 void tn_cache_free(tn_cache *cache) {
-    if (cache->slots) { cache->host->free(cache->host, cache->slots); }
+    if (cache->lines) { cache->host->free(cache->host, cache->lines); }
     *cache = (tn_cache){0};
 }
 
-/* A free slot of the two; else one of them, another for each word. */
-static tn_cache_slot *slot_for(const tn_cache *cache, const tn_cache_key *key) {
-    tn_cache_slot *first = &cache->slots[key->slot], *second = &cache->slots[key->slot ^ 1];
-    int taken = (atomic_load_explicit(&first->head, memory_order_relaxed) & 0xffff) != 0;
-    return taken && !(atomic_load_explicit(&second->head, memory_order_relaxed) & 0xffff) ? second : first;
+/* The half for a word that takes one: a free one, the first of a line that one word fills, else either. */
+static uint32_t half_for(uint64_t head, const tn_cache_key *key) {
+    uint64_t first = head >> 8 & 0xff, second = head >> 24 & 0xff;
+    if (!first || first > TN_CACHE_HALF_WORD || (head & 0xff) > TN_CACHE_HALF_IDS) { return 0; }
+    return second ? key->hash >> 63 : 1;
 }
 
 void tn_cache_put(const tn_cache *cache, const tn_cache_key *key, const int32_t *ids, uint64_t count) {
-    int32_t all[TN_CACHE_IDS] = {0};
-    uint64_t pairs[TN_CACHE_IDS / 2];
-    memcpy(all, ids, count * sizeof *ids);
-    memcpy(pairs, all, sizeof pairs);
-    tn_cache_slot *slot = slot_for(cache, key);
-    uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed), version = head >> 32;
-    if (version & 1 || !atomic_compare_exchange_strong_explicit(&slot->head, &head, (version + 1) << 32,
+    tn_cache_line *line = tn_cache_line_of(cache, key);
+    uint64_t head = atomic_load_explicit(&line->head, memory_order_relaxed), version = head >> 32;
+    uint64_t word[TN_CACHE_WORD / 8], pairs[TN_CACHE_IDS / 2], entry = key->size << 8 | count;
+    int whole = key->size > TN_CACHE_HALF_WORD || count > TN_CACHE_HALF_IDS;
+    uint32_t half = whole ? 0 : half_for(head, key);
+    if (version & 1 || !atomic_compare_exchange_strong_explicit(&line->head, &head, (version + 1) << 32,
                                                                 memory_order_acquire, memory_order_relaxed)) {
         return;
     }
     for (uint32_t i = 0; i < TN_CACHE_WORD / 8; i++) {
-        atomic_store_explicit(&slot->word[i], key->word[i], memory_order_release);
+        word[i] = atomic_load_explicit(&line->word[i], memory_order_relaxed);
     }
     for (uint32_t i = 0; i < TN_CACHE_IDS / 2; i++) {
-        atomic_store_explicit(&slot->ids[i], pairs[i], memory_order_release);
+        pairs[i] = atomic_load_explicit(&line->ids[i], memory_order_relaxed);
     }
-    atomic_store_explicit(&slot->head, (version + 2) << 32 | (uint64_t)key->size << 8 | count,
+    memcpy(word + 2 * half, key->word, key->size > TN_CACHE_HALF_WORD ? TN_CACHE_WORD : TN_CACHE_HALF_WORD);
+    memcpy((unsigned char *)pairs + half * TN_CACHE_HALF_IDS * sizeof *ids, ids, count * sizeof *ids);
+    for (uint32_t i = 0; i < TN_CACHE_WORD / 8; i++) {
+        atomic_store_explicit(&line->word[i], word[i], memory_order_release);
+    }
+    for (uint32_t i = 0; i < TN_CACHE_IDS / 2; i++) {
+        atomic_store_explicit(&line->ids[i], pairs[i], memory_order_release);
+    }
+    uint64_t other = whole ? 0 : head & (half ? 0xffff : 0xffff0000);
+    atomic_store_explicit(&line->head, (version + 2) << 32 | other | entry << 16 * half,
                           memory_order_release);
 }

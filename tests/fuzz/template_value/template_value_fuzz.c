@@ -127,7 +127,7 @@ static bool apply(struct machine *m, const char *kind, const char *name) {
     if (strcmp(kind, "slice") == 0) args.count = 3;
     if (strcmp(kind, "item") == 0) args.count = 1;
     for (size_t i = 0; i < args.count; i++) at[i] = pop(m);
-    const struct jinja_named named = {"attribute", 9, pop(m)};
+    const struct jinja_named named = {.name = "attribute", .size = 9, .value = pop(m)};
     args.named = &named;
     args.named_count = shape >> 7;
     if (!value_apply(&m->run, kind, name, self, &args, &out)) return false;

@@ -30,7 +30,8 @@ static const char *compute(struct jinja_run *run, const json_t *table, const jso
     const char *name;
     json_array_foreach (json_array_get(row, 3), i, item) at[args.count++] = table_value(run, table, item);
     json_object_foreach (names, name, item)
-        named[args.named_count++] = (struct jinja_named){name, strlen(name), table_value(run, table, item)};
+        named[args.named_count++] =
+            (struct jinja_named){.name = name, .size = strlen(name), .value = table_value(run, table, item)};
     if (!value_apply(run, json_string_value(json_array_get(row, 0)),
                      json_string_value(json_array_get(row, 1)), self, &args, &out) ||
         !value_repr(run, out, &text))

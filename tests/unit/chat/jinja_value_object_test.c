@@ -31,7 +31,7 @@ static jinja_value attribute(struct jinja_run *run, jinja_value value, const cha
 Test(jinja_objects, namespaces_can_be_set) {
     struct jinja_run run = value_run();
     jinja_value space, out;
-    const struct jinja_named named = {"a", 1, jinja_int(1)};
+    const struct jinja_named named = {.name = "a", .size = 1, .value = jinja_int(1)};
     const struct jinja_args args = {.named = &named, .named_count = 1};
     cr_assert(jinja_call(&run, global("namespace"), &args, &space));
     cr_assert_eq(attribute(&run, space, "a").integer, 1);
