@@ -15,9 +15,8 @@
 struct chat_input {
     EditLine *edit; /* NULL: not a terminal */
     History *history;
-    bool more;    /* the next line belongs to the message before it */
-    bool cleared; /* ^C was pressed */
-    char *line;   /* of getline() */
+    bool more;  /* the next line belongs to the message before it */
+    char *line; /* of getline() */
     size_t line_room;
     char *text; /* the message */
     size_t size, room;
@@ -32,13 +31,8 @@ static char *prompt(EditLine *edit) {
     return input->more ? next : first;
 }
 
-static unsigned char on_interrupt_key(EditLine *edit, int key) {
-    struct chat_input *input = NULL;
-    (void)key;
-    el_get(edit, EL_CLIENTDATA, &input);
-    input->cleared = true;
-    return CC_NEWLINE;
-}
+/* What ^C makes of a line: all of it deleted, this typed instead, and the line ended. */
+#define CLEARED "\003"
 
 static void open_terminal(struct chat_input *input) {
     HistEvent event;
@@ -53,9 +47,8 @@ static void open_terminal(struct chat_input *input) {
     el_set(input->edit, EL_PROMPT, prompt);
     el_set(input->edit, EL_EDITOR, "emacs");
     el_set(input->edit, EL_HIST, history, input->history);
-    el_set(input->edit, EL_ADDFN, "tenon-clear", "clear what is being typed", on_interrupt_key);
     el_set(input->edit, EL_SETTY, "-d", "-isig", NULL);
-    el_set(input->edit, EL_BIND, "^C", "tenon-clear", NULL);
+    el_set(input->edit, EL_BIND, "-s", "^C", "^A^K^V^C^J", NULL);
     el_set(input->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 }
 
@@ -66,10 +59,6 @@ static const char *read_line(struct chat_input *input, size_t *size) {
         interrupt_clear(); /* before libedit has the terminal and after, ^C is a signal: there is nothing to stop */
         const char *line = el_gets(input->edit, &count);
         interrupt_clear();
-        if (input->cleared) {
-            *size = 0;
-            return "";
-        }
         if (!line || count <= 0) { return NULL; }
         *size = (size_t)count;
         return line;
@@ -136,8 +125,8 @@ const char *chat_input_next(struct chat_input *input, size_t *size) {
         const char *line = read_line(input, &length);
         if (!line && (!input->more || input->edit)) { return NULL; }
         if (!line) { break; } /* the input ends within a message */
-        if (input->cleared) {
-            input->cleared = input->more = quoted = false;
+        if (input->edit && strncmp(line, CLEARED, strlen(CLEARED)) == 0) {
+            input->more = quoted = false;
             input->size = 0;
             continue;
         }
