@@ -129,3 +129,13 @@ int64_t local_seconds(void) {
 json_t *make_message(const char *role, const char *text, size_t size) {
     return json_pack("{s:s, s:o}", "role", role, "content", text_json(text, size));
 }
+
+int read_prompt(const struct options *options, char **text, size_t *size) {
+    if (options->prompt && options->file) {
+        return usage_error(options->command, "-p and -f exclude each other");
+    }
+    if (!options->prompt) { return read_text(options->file, text, size); }
+    *size = strlen(options->prompt);
+    *text = strdup(options->prompt);
+    return *text ? EXIT_DONE : EXIT_FAILED;
+}

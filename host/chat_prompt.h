@@ -52,6 +52,8 @@ int read_setting(const char *command, const char *text, json_t *object);
 /* 2026-01-15T09:30:00 as seconds of a clock without zone. */
 int read_time(const char *command, const char *text, int64_t *seconds);
 int64_t local_seconds(void);
+/* The text of -p, of -f or, without both, of standard input; to be freed. */
+int read_prompt(const struct options *options, char **text, size_t *size);
 /* {"role": role, "content": text}; bytes that are no UTF-8 become U+FFFD. */
 json_t *make_message(const char *role, const char *text, size_t size);
 

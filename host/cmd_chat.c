@@ -130,11 +130,27 @@ static int turn(struct chat *chat, const char *text, size_t size) {
     return status;
 }
 
+/* What -p or -f says is the first message. */
+static int first_turn(struct chat *chat) {
+    char *text;
+    size_t size;
+    if (!chat->options->prompt && !chat->options->file) { return EXIT_DONE; }
+    int status = read_prompt(chat->options, &text, &size);
+    if (status != EXIT_DONE) { return status; }
+    status = say(chat, text, size);
+    free(text);
+    if (interrupted() && !(chat_input_is_terminal(chat->input) && interrupt_clear())) { chat->done = true; }
+    return status;
+}
+
 /* From a pipe, the first failure is the status at the end. */
 static int converse(struct chat *chat) {
     bool terminal = chat_input_is_terminal(chat->input);
-    int status = EXIT_DONE;
-    if (terminal && !chat->options->quiet) { fputs("/help lists the commands, /bye or ^D ends\n", stderr); }
+    int status = first_turn(chat);
+    if (terminal && status == EXIT_DONE && !chat->options->quiet) {
+        fputs("/help lists the commands, /bye or ^D ends\n", stderr);
+    }
+    chat->done |= status != EXIT_DONE;
     while (!chat->done) {
         size_t size;
         const char *text = chat_input_next(chat->input, &size);

@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of -p, -f or standard input. */
-static int read_prompt(const struct options *options, char **text, size_t *size) {
-    if (options->prompt && options->file) { return usage_error("run", "-p and -f exclude each other"); }
-    if (!options->prompt) { return read_text(options->file, text, size); }
-    *size = strlen(options->prompt);
-    *text = strdup(options->prompt);
-    return *text ? EXIT_DONE : EXIT_FAILED;
-}
-
 /* The one message that -p, -f or standard input gives, and perhaps a system message. */
 static int read_message(const struct options *options, const struct chat_prompt *prompt, json_t **messages) {
     char *text;

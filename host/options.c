@@ -29,11 +29,11 @@ struct row {
 static const struct row rows[] = {
     {CMD_FILE, 'm', "model", NAME, AT(model), NO_LIMITS, "FILE",
      "the model, a GGUF file (any shard of a split one)"},
-    {CMD_RUN, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT",
+    {CMD_GENERATE, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT",
      "a message of a user, sent through the model's chat template; with --raw, or where the file has none, the text to "
      "continue"},
-    {CMD_RUN, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
-     "read it from FILE; without -p and -f it is read from standard input"},
+    {CMD_GENERATE, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
+     "read it from FILE; without -p and -f `run` reads it from standard input"},
     {CMD_RUN, 0, "raw", FLAG, AT(raw), NO_LIMITS, NULL, "no template: the text is continued as it stands"},
     {CMD_PROMPT, 0, "messages", NAME, AT(messages), NO_LIMITS, "FILE",
      "a conversation as JSON: an array of messages, or an object with \"messages\" and \"tools\""},
