@@ -62,7 +62,6 @@ TN_INLINE const uint8_t *tn_ahead(const uint8_t *first, uint64_t group_bytes) {
 }
 
 /**
-
  * `bytes` from `at` on into the second-level cache. A prefetch never faults, and reads nothing it may not.
  */
 TN_INLINE void tn_prefetch(const uint8_t *at, uint32_t bytes) {

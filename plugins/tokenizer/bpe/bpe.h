@@ -9,6 +9,7 @@
 
 #include "bpe_rules.h"
 #include "token_cache.h"
+#include "token_hash.h"
 #include "token_merge.h"
 #include "token_vocabulary.h"
 
@@ -58,9 +59,7 @@ typedef struct tn_bpe {
 } tn_bpe;
 
 static inline uint64_t tn_bpe_merge_hash(const tn_bpe *bpe, uint32_t left, uint32_t right) {
-    unsigned __int128 product =
-        (unsigned __int128)(((uint64_t)left << 32 | right) ^ bpe->merge_seed) * 0x9e3779b97f4a7c15u;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return tn_hash_fold(((uint64_t)left << 32 | right) ^ bpe->merge_seed, 0x9e3779b97f4a7c15u);
 }
 
 /** The number of a hash's bit in `merge_filter`. */

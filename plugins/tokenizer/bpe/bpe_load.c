@@ -46,11 +46,12 @@ static void check_entries(tn_bpe *bpe, tn_faults *faults) {
 }
 
 static int begins_with_space(tn_text text) {
-    return text.size >= 3 && memcmp(text.data, TN_RAW_SPACE, 3) == 0;
+    return tn_is_spaced(text.data, text.size);
 }
 
 static int ends_with_space(tn_text text) {
-    return text.size >= 3 && memcmp(text.data + text.size - 3, TN_RAW_SPACE, 3) == 0;
+    return text.size >= TN_SPACED_SIZE &&
+           tn_is_spaced(text.data + text.size - TN_SPACED_SIZE, TN_SPACED_SIZE);
 }
 
 /* Checks the merges; their table is made when a text is first encoded: making it takes longer than all the rest,
@@ -302,7 +303,8 @@ static void cut_lines(tn_bpe *bpe) {
 }
 
 static int has_space(const tn_bpe *bpe) {
-    return tn_words_find(&bpe->vocabulary.words, (const unsigned char *)TN_RAW_SPACE, 3) != TN_WORD_NONE;
+    return tn_words_find(&bpe->vocabulary.words, (const unsigned char *)TN_SPACED, TN_SPACED_SIZE) !=
+           TN_WORD_NONE;
 }
 
 /* 1 if every byte of well-formed UTF-8 has an entry, and U+2581 where it is the space, and nothing changes the

@@ -6,8 +6,6 @@
 #include "token_utf8.h"
 #include "unicode_tables.h"
 
-enum { SPACE_SIZE = 3 };
-
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 static int hex_digit(char c) {
@@ -33,17 +31,7 @@ int64_t tn_raw_piece(uint32_t kind, tn_text text, unsigned char *out) {
 }
 
 int64_t tn_raw_piece_spaced(uint32_t kind, tn_text text, unsigned char *out) {
-    if (kind == TN_TOKEN_BYTE) { return tn_raw_piece(kind, text, out); }
-    const char *at = text.data, *end = at + text.size;
-    int64_t count = 0;
-    for (const char *space; (space = memmem(at, (size_t)(end - at), TN_RAW_SPACE, SPACE_SIZE));) {
-        memcpy(out + count, at, (size_t)(space - at));
-        count += space - at;
-        out[count++] = ' ';
-        at = space + SPACE_SIZE;
-    }
-    memcpy(out + count, at, (size_t)(end - at));
-    return count + (end - at);
+    return kind == TN_TOKEN_BYTE ? tn_raw_piece(kind, text, out) : tn_spaced_piece(text, out);
 }
 
 void tn_raw_bytes(tn_bpe *bpe) {
@@ -57,25 +45,19 @@ void tn_raw_bytes(tn_bpe *bpe) {
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
 
-static uint64_t put_space(unsigned char *out) {
-    memcpy(out, TN_RAW_SPACE, SPACE_SIZE);
-    return SPACE_SIZE;
-}
-
 /* Spaces as U+2581; with `prefix` one before each line that does not begin so. */
 static uint64_t write_spaced(const unsigned char *text, uint64_t size, int prefix, unsigned char *out) {
     uint64_t count = 0;
     int begins = prefix;
     for (uint64_t i = 0; i < size; i++) {
         if (begins && text[i] != '\n') {
-            int marked =
-                text[i] == ' ' || (size - i >= SPACE_SIZE && memcmp(text + i, TN_RAW_SPACE, SPACE_SIZE) == 0);
-            if (!marked) { count += put_space(out + count); }
+            int marked = text[i] == ' ' || tn_is_spaced(text + i, size - i);
+            if (!marked) { count += tn_put_spaced(out + count); }
             begins = 0;
         }
         if (text[i] == '\n') { begins = prefix; }
         if (text[i] == ' ') {
-            count += put_space(out + count);
+            count += tn_put_spaced(out + count);
         } else {
             out[count++] = text[i];
         }
@@ -112,7 +94,8 @@ int32_t tn_raw_prepare(const tn_bpe *bpe, tn_scratch *room, const unsigned char 
     uint32_t flags = bpe->rules->flags;
     if (!*size || !(flags & TN_RULES_SPACES || bpe->lower_case)) { return TN_OK; }
     /* A space becomes 3 bytes, with a prefix a line of one letter 4; lower case makes 3 of 2 at most. */
-    unsigned char *out = tn_scratch_get(room, *size, flags & TN_RULES_PREFIX ? SPACE_SIZE + 1 : SPACE_SIZE);
+    unsigned char *out =
+        tn_scratch_get(room, *size, flags & TN_RULES_PREFIX ? TN_SPACED_SIZE + 1 : TN_SPACED_SIZE);
     if (!out) { return TN_E_MEMORY; }
     *size = bpe->lower_case ? write_lower(*text, *size, out)
                             : write_spaced(*text, *size, (flags & TN_RULES_PREFIX) != 0, out);

@@ -6,8 +6,7 @@
 #define TENON_BPE_RAW_H
 
 #include "bpe.h"
-
-#define TN_RAW_SPACE "\xe2\x96\x81"
+#include "token_spaced.h"
 
 /** What an entry stands for (tn_family.piece), where spaces are U+2581 and where they are not. */
 int64_t tn_raw_piece_spaced(uint32_t kind, tn_text text, unsigned char *out);

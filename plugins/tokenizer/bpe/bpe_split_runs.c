@@ -3,6 +3,7 @@
  * mostly, and leave gaps.
  */
 #include "bpe_split.h"
+#include "token_spaced.h"
 
 #include "bpe_sets.h"
 
@@ -83,11 +84,9 @@ TN_SPLITTER(tn_split_lines) {
     return newline ? newline : end;
 }
 
-enum { MARK_SIZE = 3 };
-
 /* The next U+2581 at `at` or behind it, `end` if there is none. */
 static place find_mark(place at, place end) {
-    place mark = at < end ? memmem(at, (size_t)(end - at), "\xe2\x96\x81", MARK_SIZE) : NULL;
+    place mark = at < end ? memmem(at, (size_t)(end - at), TN_SPACED, TN_SPACED_SIZE) : NULL;
     return mark ? mark : end;
 }
 
@@ -99,7 +98,7 @@ TN_SPLITTER(tn_split_marked) {
 TN_SPLITTER(tn_split_joined) {
     place mark = find_mark(at, end), before = NULL;
     while (mark < end && (mark == at || mark == before || stage->joins[mark[-1]])) {
-        before = mark + MARK_SIZE;
+        before = mark + TN_SPACED_SIZE;
         mark = find_mark(before, end);
     }
     return mark;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "token_hash.h"
 #include "token_ids.h"
 
 /** Longest word in bytes, and most ids, that a line takes; and those of a word that takes half of it. */
@@ -46,16 +47,6 @@ void tn_cache_free(tn_cache *cache);
 /** Remembers a word of a key with its ids, at most TN_CACHE_IDS. */
 void tn_cache_put(const tn_cache *cache, const tn_cache_key *key, const int32_t *ids, uint64_t count);
 
-static inline uint64_t tn_cache_load(const unsigned char *p) {
-    uint64_t bytes;
-    return memcpy(&bytes, p, 8), bytes;
-}
-
-static inline uint64_t tn_cache_fold(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /** The key of a word of 1 to TN_CACHE_WORD bytes; up to `end` bytes can be read. */
 static inline void tn_cache_key_make(tn_cache_key *key, const tn_cache *cache, const unsigned char *text,
                                      uint64_t size, const unsigned char *end) {
@@ -64,22 +55,22 @@ static inline void tn_cache_key_make(tn_cache_key *key, const tn_cache *cache, c
     uint64_t first, second, seed = cache->seed;
     if (end - text >= 16) {
         const unsigned char *mask = ones + 16 - (size < 16 ? size : 16);
-        first = tn_cache_load(text) & tn_cache_load(mask);
-        second = tn_cache_load(text + 8) & tn_cache_load(mask + 8);
+        first = tn_hash_load(text) & tn_hash_load(mask);
+        second = tn_hash_load(text + 8) & tn_hash_load(mask + 8);
     } else {
         unsigned char copy[16] = {0};
         memcpy(copy, text, size);
-        first = tn_cache_load(copy);
-        second = tn_cache_load(copy + 8);
+        first = tn_hash_load(copy);
+        second = tn_hash_load(copy + 8);
     }
     key->word[0] = first;
     key->word[1] = second;
     key->size = size;
-    key->hash = tn_cache_fold(first ^ seed, second ^ (seed << 32 | seed >> 32) ^ size);
+    key->hash = tn_hash_fold(first ^ seed, second ^ (seed << 32 | seed >> 32) ^ size);
     if (size > TN_CACHE_HALF_WORD) {
-        key->word[2] = tn_cache_load(text + size - 16);
-        key->word[3] = tn_cache_load(text + size - 8);
-        key->hash = tn_cache_fold(key->word[2] ^ key->hash, key->word[3] ^ seed);
+        key->word[2] = tn_hash_load(text + size - 16);
+        key->word[3] = tn_hash_load(text + size - 8);
+        key->hash = tn_hash_fold(key->word[2] ^ key->hash, key->word[3] ^ seed);
     }
 }
 

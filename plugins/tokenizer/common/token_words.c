@@ -4,26 +4,16 @@
 #include "token_words.h"
 
 #include "tenon/abi.h"
+#include "token_hash.h"
 #include "token_memory.h"
 
 #include <string.h>
-
-static inline uint64_t fold(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t load64(const unsigned char *p) {
-    uint64_t value;
-    memcpy(&value, p, 8);
-    return value;
-}
 
 enum { INLINE = 8 };
 
 /* Up to 8 bytes as one number; with the size it says all of them. */
 static inline uint64_t load_short(const unsigned char *p, uint64_t size) {
-    if (size == 8) { return load64(p); }
+    if (size == 8) { return tn_hash_load(p); }
     if (size >= 4) {
         uint32_t low, high;
         memcpy(&low, p, 4);
@@ -52,13 +42,15 @@ static inline int is_wanted(const tn_word_slot *slot, const wanted *w) {
 
 /* Multiply and fold, eight bytes at a time; the seed is on both sides of each product. */
 static inline uint64_t hash(uint64_t seed, const wanted *w) {
-    uint64_t h = fold(seed ^ w->size, 0x9e3779b97f4a7c15u), rest = w->bytes;
+    uint64_t h = tn_hash_fold(seed ^ w->size, 0x9e3779b97f4a7c15u), rest = w->bytes;
     if (w->size > INLINE) {
         uint64_t at = 0;
-        for (; w->size - at > 8; at += 8) { h = fold(h ^ load64(w->text + at), seed ^ 0xa0761d6478bd642fu); }
-        rest = load64(w->text + w->size - 8);
+        for (; w->size - at > 8; at += 8) {
+            h = tn_hash_fold(h ^ tn_hash_load(w->text + at), seed ^ 0xa0761d6478bd642fu);
+        }
+        rest = tn_hash_load(w->text + w->size - 8);
     }
-    return fold(h ^ rest, seed ^ 0xe7037ed1a0b428dbu);
+    return tn_hash_fold(h ^ rest, seed ^ 0xe7037ed1a0b428dbu);
 }
 
 static tn_word_slot *slot_of(const tn_words *words, const wanted *w) {
@@ -83,7 +75,7 @@ int32_t tn_words_create(tn_words *words, const tn_host *host, uint64_t expected)
     while (slots / 2 <= expected) { slots *= 2; }
     *words = (tn_words){.host = host};
     int32_t code = allocate(words, slots);
-    words->seed = fold((uint64_t)(uintptr_t)words->slots, 0x8ebc6af09c88c6e3u) | 1;
+    words->seed = tn_hash_fold((uint64_t)(uintptr_t)words->slots, 0x8ebc6af09c88c6e3u) | 1;
     return code;
 }
 

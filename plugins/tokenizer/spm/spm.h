@@ -5,11 +5,8 @@
 #define TENON_SPM_H
 
 #include "token_cache.h"
+#include "token_spaced.h"
 #include "token_vocabulary.h"
-
-/* U+2581, which stands for the space in such vocabularies. */
-#define TN_SPM_SPACE "\xe2\x96\x81"
-enum { TN_SPM_SPACE_SIZE = 3 };
 
 typedef struct tn_spm {
     tn_vocabulary vocabulary; /**< first: shared functions see only this */

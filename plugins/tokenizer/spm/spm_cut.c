@@ -28,10 +28,10 @@ static int is_border(const tn_spm *spm, const unsigned char *text, uint64_t size
     unsigned char pair[8];
     uint32_t before = size_before(text, at), after = tn_utf8_size(text + at, size - at);
     if (!before || !after || is_swallowed(text, at) || is_swallowed(text, at - before)) { return 0; }
-    const char *left = text[at - 1] == ' ' ? TN_SPM_SPACE : (const char *)text + at - before;
-    const char *right = text[at] == ' ' ? TN_SPM_SPACE : (const char *)text + at;
-    if (text[at - 1] == ' ') { before = TN_SPM_SPACE_SIZE; }
-    if (text[at] == ' ') { after = TN_SPM_SPACE_SIZE; }
+    const char *left = text[at - 1] == ' ' ? TN_SPACED : (const char *)text + at - before;
+    const char *right = text[at] == ' ' ? TN_SPACED : (const char *)text + at;
+    if (text[at - 1] == ' ') { before = TN_SPACED_SIZE; }
+    if (text[at] == ' ') { after = TN_SPACED_SIZE; }
     memcpy(pair, left, before);
     memcpy(pair + before, right, after);
     return !tn_spm_joins(spm, pair, before, pair + before + after);

@@ -87,23 +87,17 @@ static int32_t encode_word(encoder *e, const unsigned char *text, uint64_t size,
     return TN_OK;
 }
 
-static uint64_t put_space(unsigned char *out) {
-    memcpy(out, TN_SPM_SPACE, TN_SPM_SPACE_SIZE);
-    return TN_SPM_SPACE_SIZE;
-}
-
 static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t size, int prefix,
                               tn_error *err) {
     if (!size) { return TN_OK; }
-    unsigned char *spaced =
-        size < UINT64_MAX ? tn_scratch_get(&e->spaced, size + 1, TN_SPM_SPACE_SIZE) : NULL;
+    unsigned char *spaced = size < UINT64_MAX ? tn_scratch_get(&e->spaced, size + 1, TN_SPACED_SIZE) : NULL;
     if (!spaced) {
         TN_FAIL(err, TN_E_MEMORY, "no memory for a text of %llu bytes", (unsigned long long)size);
     }
-    uint64_t count = prefix ? put_space(spaced) : 0;
+    uint64_t count = prefix ? tn_put_spaced(spaced) : 0;
     for (uint64_t i = 0; i < size; i++) {
         if (text[i] == ' ') {
-            count += put_space(spaced + count);
+            count += tn_put_spaced(spaced + count);
         } else {
             spaced[count++] = text[i];
         }

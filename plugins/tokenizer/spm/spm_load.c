@@ -27,10 +27,6 @@ static int byte_of(tn_text text) {
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-static int is_space(const char *at, const char *end) {
-    return end - at >= TN_SPM_SPACE_SIZE && memcmp(at, TN_SPM_SPACE, TN_SPM_SPACE_SIZE) == 0;
-}
-
 static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
     if (kind == TN_TOKEN_BYTE) {
         int byte = byte_of(text);
@@ -38,14 +34,7 @@ static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
         out[0] = (unsigned char)byte;
         return 1;
     }
-    int64_t count = 0;
-    const char *end = text.data + text.size;
-    for (const char *at = text.data; at < end;) {
-        int space = is_space(at, end);
-        out[count++] = space ? ' ' : (unsigned char)*at;
-        at += space ? TN_SPM_SPACE_SIZE : 1;
-    }
-    return count;
+    return tn_spaced_piece(text, out);
 }
 
 /* ---- white space beside special entries ---------------------------------------------------------------- */
@@ -179,7 +168,7 @@ static uint32_t is_exact(const tn_spm *spm) {
     for (uint32_t i = 0; i < v->facts.size; i++) {
         tn_text text = v->texts[i];
         if ((v->kinds[i] & TN_KIND_MASK) == TN_TOKEN_USER_DEFINED &&
-            memmem(text.data, text.size, TN_SPM_SPACE, TN_SPM_SPACE_SIZE)) {
+            memmem(text.data, text.size, TN_SPACED, TN_SPACED_SIZE)) {
             return 0;
         }
     }

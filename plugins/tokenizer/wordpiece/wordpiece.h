@@ -9,10 +9,6 @@
 #include "wordpiece_table.h"
 #include "wordpiece_trie.h"
 
-/* U+2581, which such vocabularies put before a piece that begins a word. */
-#define TN_WORDPIECE_START "\xe2\x96\x81"
-enum { TN_WORDPIECE_START_SIZE = 3 };
-
 /** Characters of the longest word that is looked up. */
 enum { TN_WORDPIECE_LONGEST = 100 };
 

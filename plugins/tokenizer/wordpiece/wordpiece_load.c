@@ -2,6 +2,7 @@
  * wordpiece_load.c - reads a WordPiece vocabulary: the shared part, how text is normalised, and the tables
  * that pieces are looked up in.
  */
+#include "token_spaced.h"
 #include "token_utf8.h"
 #include "wordpiece.h"
 
@@ -10,19 +11,8 @@
 /* Never CONTROL or UNKNOWN: plain text must not become such an id. */
 static const uint32_t merged_kinds = 1u << TN_TOKEN_NORMAL;
 
-static int begins_word(const char *text, uint64_t size) {
-    return size >= TN_WORDPIECE_START_SIZE && memcmp(text, TN_WORDPIECE_START, TN_WORDPIECE_START_SIZE) == 0;
-}
-
 static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
-    if (kind == TN_TOKEN_BYTE) { return -1; }
-    int64_t count = 0;
-    for (uint64_t at = 0; at < text.size;) {
-        int start = begins_word(text.data + at, text.size - at);
-        out[count++] = start ? ' ' : (unsigned char)text.data[at];
-        at += start ? TN_WORDPIECE_START_SIZE : 1;
-    }
-    return count;
+    return kind == TN_TOKEN_BYTE ? -1 : tn_spaced_piece(text, out);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------- */
@@ -38,13 +28,13 @@ static void list_characters(tn_wordpiece *wp, tn_faults *faults) {
     wp->characters = list;
 }
 
-/* Entries that a text can have, as the trie takes them; an ill-formed one is in no text. */
+/* Entries that a text can have, as the trie takes them, those that begin a word without their U+2581; an ill-formed one is in no text. */
 static uint32_t list_pieces(const tn_vocabulary *v, tn_trie_piece *pieces) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < v->facts.size; i++) {
         const unsigned char *text = (const unsigned char *)v->texts[i].data;
         uint64_t size = v->texts[i].size;
-        uint32_t start = (uint32_t)begins_word(v->texts[i].data, size) * TN_WORDPIECE_START_SIZE;
+        uint32_t start = (uint32_t)tn_is_spaced(text, size) * TN_SPACED_SIZE;
         int counts = (v->kinds[i] & TN_KIND_MASK) == TN_TOKEN_NORMAL && size > start;
         if (!counts || tn_utf8_sound(text, size) != size) { continue; }
         pieces[count++] = (tn_trie_piece){text + start, (uint32_t)size - start,
