@@ -6,7 +6,6 @@
 #include "tenon/part.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +56,7 @@ static int on_load(struct chat *chat, const char *path) {
 
 static int on_clear(struct chat *chat, const char *argument) {
     (void)argument;
-    json_t *first = json_array_get(chat->messages, 0);
-    const char *role = json_string_value(json_object_get(first, "role"));
-    json_t *system = role && strcmp(role, "system") == 0 ? json_incref(first) : NULL;
+    json_t *system = json_incref(chat_system(chat));
     json_array_clear(chat->messages);
     if (system) { json_array_append_new(chat->messages, system); }
     return EXIT_DONE;
@@ -80,9 +77,7 @@ static int on_retry(struct chat *chat, const char *argument) {
     int64_t last = chat_last(chat, "user");
     if (last < 0) { return complain("/retry: %s", "nothing was asked yet"); }
     json_t *before = json_copy(chat->messages);
-    while (json_array_size(chat->messages) > (size_t)last + 1) {
-        json_array_remove(chat->messages, json_array_size(chat->messages) - 1);
-    }
+    chat_cut(chat, (size_t)last + 1);
     int status = chat_answer(chat);
     if (status != EXIT_DONE) {
         json_decref(chat->messages);
@@ -195,10 +190,8 @@ static int on_show(struct chat *chat, const char *argument) {
         json_object_set_new(report, settings[i].name,
                             settings[i].whole ? json_integer((json_int_t)now) : json_real(now));
     }
-    json_t *first = json_array_get(chat->messages, 0);
-    const char *role = json_string_value(json_object_get(first, "role"));
-    if (role && strcmp(role, "system") == 0) {
-        json_object_set(report, "system", json_object_get(first, "content"));
+    if (chat_system(chat)) {
+        json_object_set(report, "system", json_object_get(chat_system(chat), "content"));
     }
     print_report(report, stdout);
     json_decref(report);

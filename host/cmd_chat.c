@@ -20,7 +20,7 @@ int64_t chat_last(const struct chat *chat, const char *role) {
     return -1;
 }
 
-static void cut(struct chat *chat, size_t count) {
+void chat_cut(struct chat *chat, size_t count) {
     while (json_array_size(chat->messages) > count) {
         json_array_remove(chat->messages, json_array_size(chat->messages) - 1);
     }
@@ -28,14 +28,17 @@ static void cut(struct chat *chat, size_t count) {
 
 bool chat_undo(struct chat *chat) {
     int64_t last = chat_last(chat, "user");
-    if (last >= 0) { cut(chat, (size_t)last); }
+    if (last >= 0) { chat_cut(chat, (size_t)last); }
     return last >= 0;
 }
 
+json_t *chat_system(const struct chat *chat) {
+    bool first = json_array_size(chat->messages) && strcmp(role_at(chat, 0), "system") == 0;
+    return first ? json_array_get(chat->messages, 0) : NULL;
+}
+
 void chat_set_system(struct chat *chat, const char *text) {
-    if (json_array_size(chat->messages) && strcmp(role_at(chat, 0), "system") == 0) {
-        json_array_remove(chat->messages, 0);
-    }
+    if (chat_system(chat)) { json_array_remove(chat->messages, 0); }
     if (text && *text) {
         json_array_insert_new(chat->messages, 0, make_message("system", text, strlen(text)));
     }
@@ -113,8 +116,13 @@ static int say(struct chat *chat, const char *text, size_t size) {
     size_t before = json_array_size(chat->messages);
     json_array_append_new(chat->messages, make_message("user", text, size));
     int status = chat_answer(chat);
-    if (status != EXIT_DONE) { cut(chat, before); }
+    if (status != EXIT_DONE) { chat_cut(chat, before); }
     return status;
+}
+
+/* ^C has stopped an answer on a terminal; from a pipe, and by other signals, the program ends. */
+static void heed_interrupt(struct chat *chat) {
+    if (interrupted() && !(chat_input_is_terminal(chat->input) && interrupt_clear())) { chat->done = true; }
 }
 
 /* One message or command. A failure is told, and the conversation goes on as if it had not been. */
@@ -126,7 +134,7 @@ static int turn(struct chat *chat, const char *text, size_t size) {
     } else {
         status = text[0] == '/' ? say(chat, text + 1, size - 1) : say(chat, text, size);
     }
-    if (interrupted() && !(chat_input_is_terminal(chat->input) && interrupt_clear())) { chat->done = true; }
+    heed_interrupt(chat);
     return status;
 }
 
@@ -139,7 +147,7 @@ static int first_turn(struct chat *chat) {
     if (status != EXIT_DONE) { return status; }
     status = say(chat, text, size);
     free(text);
-    if (interrupted() && !(chat_input_is_terminal(chat->input) && interrupt_clear())) { chat->done = true; }
+    heed_interrupt(chat);
     return status;
 }
 

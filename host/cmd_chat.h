@@ -27,7 +27,10 @@ int chat_command(struct chat *chat, const char *line);
 bool chat_undo(struct chat *chat);
 /* The number of the last message with that role, -1 if there is none. */
 int64_t chat_last(const struct chat *chat, const char *role);
-/* The system message; NULL or "": none. */
+/* Keeps the first `count` messages. */
+void chat_cut(struct chat *chat, size_t count);
+/* The system message, NULL if there is none; and sets its text, NULL or "": none. */
+json_t *chat_system(const struct chat *chat);
 void chat_set_system(struct chat *chat, const char *text);
 
 #endif
