@@ -347,6 +347,10 @@ static int32_t check_softcap(const struct check *c, const tn_scale *a) {
     return gives_like(c, input(c, 0)->width);
 }
 
+static int32_t check_clamp(const struct check *c, const tn_scale *a) {
+    return check_softcap(c, a);
+}
+
 static int32_t check_mark(const struct check *c, const tn_mark *a) {
     TN_TRY(need_known(c, "role", a->role, TN_MARK_LAYER_OUTPUT));
     return gives_like(c, input(c, 0)->width);
@@ -408,6 +412,7 @@ static const struct rule rules[] = {
     RULE(softcap, tn_scale, 1, 1, 0, 0, 0),   RULE(mark, tn_mark, 1, 1, 0, 0, 0),
     RULE(rows, tn_scale, 1, 1, 0, 0, 0),      RULE(pool, tn_pool, 1, 1, 0, 0, 0),
     RULE(output, tn_output, 2, 1, 0, 0, 0),   RULE(custom, tn_custom, 4, 1, 6, 0, 0),
+    RULE(clamp, tn_scale, 1, 1, 0, 0, 0),
 };
 _Static_assert(sizeof rules / sizeof rules[0] == TN_OP_LAST + 1, "every op has its rule");
 

@@ -15,7 +15,6 @@ while read -r verdict file words; do
     expect 3 "$tenon" info -m "$refused/$file" --json; says '"reasons"'
 done <"$refused/refused.txt"
 expect 3 "$tenon" run -m "$refused/tensor-extra.gguf" -p x; errs "blk.0.mystery.weight"; quiet_out
-expect 3 "$tenon" fit -m "$models/mixtral.gguf"; says "expert_count"
 printf 'no model at all' >"$work/text.gguf"
 expect 3 "$tenon" fit -m "$work/text.gguf"; says "text.gguf"
 mkdir "$work/folder.gguf"

@@ -22,13 +22,14 @@ static uint32_t read_ids(FILE *f, int32_t ids[GOLDEN_IDS]) {
     return count;
 }
 
-static void read_logits(golden *g, const char *name) {
+static float *read_rows(const char *name, uint32_t rows, uint32_t width) {
     char path[512];
     FILE *f = open_data(name, path);
-    size_t count = (size_t)g->rows * g->width;
-    g->logits = malloc(count * sizeof *g->logits);
-    cr_assert(g->logits && fread(g->logits, sizeof *g->logits, count, f) == count, "%s is too short", path);
+    size_t count = (size_t)rows * width;
+    float *data = malloc(count * sizeof *data);
+    cr_assert(data && fread(data, sizeof *data, count, f) == count, "%s is too short", path);
     fclose(f);
+    return data;
 }
 
 void golden_open(golden *g, const char *name) {
@@ -47,21 +48,29 @@ void golden_open(golden *g, const char *name) {
             g->prompt_count = read_ids(f, g->prompt);
         } else if (strcmp(word, "greedy") == 0) {
             g->greedy_count = read_ids(f, g->greedy);
-        } else if (strcmp(word, "logits") == 0) {
+        } else if (strcmp(word, "logits") == 0 || strcmp(word, "hidden") == 0) {
             cr_assert(fscanf(f, "%63s %u %u", word, &g->rows, &g->width) == 3);
             snprintf(file, sizeof file, "golden/%.100s", word);
-            read_logits(g, file);
+            g->logits = read_rows(file, g->rows, g->width);
+        } else if (strcmp(word, "pooled") == 0) {
+            cr_assert(fscanf(f, "%63s %u", word, &g->pooled_width) == 2);
+            snprintf(file, sizeof file, "golden/%.100s", word);
+            g->pooled = read_rows(file, 1, g->pooled_width);
         } else if (strcmp(word, "tolerance") == 0) {
             cr_assert(fscanf(f, "%63s %lf", word, &tolerance) == 2);
             if (strcmp(word, "float32") == 0) { g->tolerance_f32 = tolerance; }
             if (strcmp(word, "float16") == 0) { g->tolerance_f16 = tolerance; }
+            if (strcmp(word, "q8_activation_rms") == 0) { g->tolerance_q8_rms = tolerance; }
         }
         cr_assert(fscanf(f, "%*[^\n]") != EOF || feof(f)); /* the rest of the line */
     }
     fclose(f);
-    cr_assert(g->logits && g->prompt_count == g->rows && g->greedy_count && g->tolerance_f32 > 0, "%s", path);
+    cr_assert(g->logits && g->prompt_count == g->rows && (g->greedy_count || g->pooled) &&
+                  g->tolerance_f32 > 0,
+              "%s", path);
 }
 
 void golden_close(golden *g) {
     free(g->logits);
+    free(g->pooled);
 }

@@ -14,7 +14,10 @@ typedef struct golden {
     uint32_t context, prompt_count, greedy_count, rows, width;
     int32_t prompt[GOLDEN_IDS], greedy[GOLDEN_IDS];
     double tolerance_f32, tolerance_f16;
-    float *logits; /* rows by width */
+    double tolerance_q8_rms; /* 0: weights are floats */
+    float *logits;           /* rows by width; of an encoder its hidden states */
+    float *pooled;           /* of an encoder: pooled_width numbers of the prompt as a whole; else NULL */
+    uint32_t pooled_width;
 } golden;
 
 /** Reads it or fails the test. */

@@ -267,7 +267,8 @@ static bool plan_link(planner *p, const tn_node *node) {
     case TN_OP_mul: return link_pair(p, node);
     case TN_OP_act:
     case TN_OP_scale:
-    case TN_OP_softcap: return link_single(p, node);
+    case TN_OP_softcap:
+    case TN_OP_clamp: return link_single(p, node);
     default: return false;
     }
 }

@@ -95,6 +95,7 @@ void cpu_elementwise(const cpu_kernels *kernels, const tn_node *node, const floa
     case TN_OP_mul: kernels->mul(a, b, n, out); break;
     case TN_OP_scale: kernels->scale(a, (float)scale->factor, n, out); break;
     case TN_OP_softcap: kernels->softcap(a, (float)scale->factor, n, out); break;
+    case TN_OP_clamp: kernels->clamp(a, (float)scale->factor, n, out); break;
     case TN_OP_act: {
         const tn_act_op *act = node->attributes;
         kernels->act(act->act, act->alpha != 0 ? (float)act->alpha : 1.0f, a, n, out);

@@ -51,6 +51,7 @@ typedef struct cpu_kernels {
     void (*mul)(const float *a, const float *b, uint64_t n, float *out);
     void (*scale)(const float *x, float factor, uint64_t n, float *out);
     void (*softcap)(const float *x, float cap, uint64_t n, float *out); /* cap * tanh(x / cap) */
+    void (*clamp)(const float *x, float limit, uint64_t n, float *out); /* into -limit .. limit */
     void (*act)(uint32_t act, float alpha, const float *x, uint64_t n, float *out);
     void (*glu)(uint32_t act, float alpha, float limit, float offset, const float *g, const float *u,
                 uint64_t n, float *out);

@@ -179,6 +179,11 @@ static void row_softcap(const float *x, float cap, uint64_t n, float *out) {
     for (uint64_t i = 0; i < n; i++) out[i] = cap * tanh_f(x[i] / cap);
 }
 
+static void row_clamp(const float *x, float limit, uint64_t n, float *out) {
+    ELEMENTWISE
+    for (uint64_t i = 0; i < n; i++) out[i] = x[i] < -limit ? -limit : x[i] > limit ? limit : x[i];
+}
+
 /* The activations: X(TN_ACT_*, its value of v). */
 #define ACTIVATIONS(X)                                                                                       \
     X(TN_ACT_SILU, over_logistic(v, alpha *v))                                                               \
@@ -287,7 +292,7 @@ static void row_merge(float *acc, float acc_factor, const float *x, float x_fact
 #define ROW_OPS                                                                                              \
     .quantise_i8x32 = row_quantise_i8x32, .quantise_i8x256 = row_quantise_i8x256, .norm_rms = row_norm_rms,  \
     .norm_layer = row_norm_layer, .add = row_add, .mul = row_mul, .scale = row_scale,                        \
-    .softcap = row_softcap, .act = row_act, .glu = row_glu, .rope = row_rope, .max = row_max,                \
-    .exp_sum = row_exp_sum, .merge = row_merge
+    .softcap = row_softcap, .clamp = row_clamp, .act = row_act, .glu = row_glu, .rope = row_rope,            \
+    .max = row_max, .exp_sum = row_exp_sum, .merge = row_merge
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * ref_elementwise.c - ops within a row: norm, rope, act, glu, add, mul, scale, softcap.
+ * ref_elementwise.c - ops within a row: norm, rope, act, glu, add, mul, scale, softcap, clamp.
  */
 #include "reference.h"
 
@@ -172,6 +172,20 @@ int32_t ref_softcap(ref_run *run, const tn_node *node, tn_error *err) {
         const double *x = ref_row(run, node->inputs[0], r);
         double *y = ref_row(run, node->result, r);
         for (uint32_t c = 0; c < width; c++) { y[c] = factor * tanh(x[c] / factor); }
+    }
+    return TN_OK;
+}
+
+int32_t ref_clamp(ref_run *run, const tn_node *node, tn_error *err) {
+    double factor = ((const tn_scale *)node->attributes)->factor;
+    uint32_t width = run->plan->values[node->result - 1].width;
+    (void)err;
+    for (uint32_t r = 0; r < ref_row_count(run, node->result); r++) {
+        const double *x = ref_row(run, node->inputs[0], r);
+        double *y = ref_row(run, node->result, r);
+        for (uint32_t c = 0; c < width; c++) {
+            y[c] = x[c] < -factor ? -factor : x[c] > factor ? factor : x[c];
+        }
     }
     return TN_OK;
 }

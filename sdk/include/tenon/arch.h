@@ -64,7 +64,7 @@ struct tn_claims {
     uint32_t (*has)(const tn_claims *claims, const char *name);
 };
 
-enum { TN_PURPOSE_GENERATE = 1, TN_PURPOSE_EMBED = 2 };
+enum { TN_PURPOSE_GENERATE = 1, TN_PURPOSE_EMBED = 2, TN_PURPOSE_RANK = 3 };
 
 /** What the graph is built for. */
 typedef struct tn_build {

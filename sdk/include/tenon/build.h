@@ -573,6 +573,11 @@ static inline uint32_t tn_add_softcap(const tn_writer *writer, const char *name,
     return tn_add_simple(writer, TN_OP_softcap, name, x, 0, cap);
 }
 
+/** The nearest number in -limit .. limit. */
+static inline uint32_t tn_add_clamp(const tn_writer *writer, const char *name, uint32_t x, double limit) {
+    return tn_add_simple(writer, TN_OP_clamp, name, x, 0, limit);
+}
+
 /** The rows whose output is asked for. */
 static inline uint32_t tn_add_rows(const tn_writer *writer, const char *name, uint32_t x) {
     return tn_add_simple(writer, TN_OP_rows, name, x, 0, 0);

@@ -36,13 +36,14 @@ TN_BEGIN_C
     X(rows, 17, tn_scale)                                                                                    \
     X(pool, 18, tn_pool)                                                                                     \
     X(output, 19, tn_output)                                                                                 \
-    X(custom, 20, tn_custom)
+    X(custom, 20, tn_custom)                                                                                 \
+    X(clamp, 21, tn_scale)
 
 enum {
 #define TN_OP_ENUM(name, number, type) TN_OP_##name = number,
     TN_OPS(TN_OP_ENUM)
 #undef TN_OP_ENUM
-        TN_OP_LAST = 20
+        TN_OP_LAST = 21
 };
 
 /** Kinds of rows of a value. */
@@ -176,11 +177,11 @@ typedef struct tn_experts {
 } tn_experts;
 
 /** add {a, b}; mul {a, b}, where one side may be one column wide; scale {x}: x * factor; softcap {x}:
- * factor * tanh(x / factor); rows {x}: T to O. */
+ * factor * tanh(x / factor); clamp {x}: the nearest number in -factor .. factor; rows {x}: T to O. */
 typedef struct tn_scale {
     uint32_t struct_size;
     uint32_t reserved;
-    double factor; /**< of scale and softcap; else 0 */
+    double factor; /**< of scale, softcap and clamp; else 0 */
 } tn_scale;
 
 /** inputs {x}: x itself, under a role that the host can find. */

@@ -13,6 +13,16 @@ static const tn_arch *llama(void) {
     return tenon_plugin.interface(TN_ARCH_1);
 }
 
+/* The plugin, opened once for all tests of a process; what it keeps is no leak of a call. */
+static void *plugin(void) {
+    static void *opened;
+    tn_error err = TN_ERROR_INIT;
+    if (opened) { return opened; }
+    cr_assert(tenon_plugin.open(&file.host, &opened, &err) == TN_OK, "%s", err.text);
+    file.live--;
+    return opened;
+}
+
 /* A sound file: 2 layers, 4 heads on 2, 64 wide. */
 static void sound_file(void) {
     fake_begin(&file);
@@ -45,7 +55,7 @@ static int32_t configure_as(const char *name, uint64_t vocab, tn_facts *facts, v
     memset(facts, 0, sizeof *facts);
     facts->struct_size = sizeof *facts;
     *config = NULL;
-    int32_t code = llama()->configure(&file.host, name, &file.meta, vocab, &file.report, facts, config, &err);
+    int32_t code = llama()->configure(plugin(), name, &file.meta, vocab, &file.report, facts, config, &err);
     cr_assert((code == TN_OK) == (*config != NULL), "code %d, config %p", code, *config);
     cr_assert(code == err.code, "returned %d, its error says %d (%s)", code, err.code, err.text);
     cr_assert((code == TN_OK) == (file.reason_count == 0), "code %d with these reasons: %s", code,
@@ -62,17 +72,17 @@ static tn_graph_builder *whole(const char *name, uint32_t purpose, const tn_grap
     char unread[512];
     file.claimed_count = 0;
     cr_assert(configure_as(name, 455, &facts, &config) == TN_OK, "%s", file.reasons);
-    cr_assert(llama()->tensors(&file.host, config, &file.claims, &err) == TN_OK, "%s", err.text);
+    cr_assert(llama()->tensors(plugin(), config, &file.claims, &err) == TN_OK, "%s", err.text);
     cr_assert(file.reason_count == 0, "%s", file.reasons);
     fake_unread(&file, unread, sizeof unread);
     cr_assert(!unread[0], "unread: %s", unread);
     int32_t code = tn_graph_builder_create(file.weight_list, file.flags, file.claimed_count, &builder, &err);
     cr_assert(code == TN_OK, "%s", err.text);
     tn_build options = {.struct_size = sizeof options, .context = 256, .purpose = purpose};
-    code = llama()->build(&file.host, config, &options, tn_graph_builder_table(builder), &err);
+    code = llama()->build(plugin(), config, &options, tn_graph_builder_table(builder), &err);
     code = tn_graph_builder_finish(builder, code, graph, &err);
     cr_assert(code == TN_OK, "%s", err.text);
-    llama()->release(&file.host, config);
+    llama()->release(plugin(), config);
     cr_assert(file.live == 0, "%ld allocations were not given back", (long)file.live);
     return builder;
 }
@@ -104,7 +114,7 @@ Test(llama, a_sound_file) {
               facts.feed_forward == 160 && facts.context == 256 && facts.context_limit == 0 &&
               facts.rotated == 16 && facts.rope_base == 10000 && facts.experts == 0 &&
               facts.needs_tokenizer == 1);
-    llama()->release(&file.host, config);
+    llama()->release(plugin(), config);
     tn_graph_builder_free(whole("llama", TN_PURPOSE_GENERATE, &graph));
 }
 
@@ -414,8 +424,15 @@ Test(llama, heads_that_are_odd_or_too_wide) {
 
 Test(llama, what_it_does_not_do) {
     sound_file();
-    fake_u32(&file, "llama.expert_count", 8);
-    expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.expert_count: found 8");
+    fake_u32(&file, "llama.expert_count", 4);
+    fake_u32(&file, "llama.expert_used_count", 5);
+    expect_fault(TN_E_PARAM_INVALID, "llama.expert_used_count: found 5 of 4 experts");
+    sound_file();
+    fake_f32(&file, "llama.logit_scale", 0.5f);
+    expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.logit_scale: found 0.5");
+    sound_file();
+    fake_bool(&file, "llama.attention.causal", 0);
+    expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.attention.causal");
     sound_file();
     fake_text(&file, "llama.rope.scaling.type", "fractal");
     expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.rope.scaling.type: found 'fractal'");
@@ -431,14 +448,14 @@ Test(llama, what_it_does_not_do) {
 
 Test(llama, all_faults_at_once) {
     static const char *const keys[] = {"llama.block_count", "llama.context_length", "llama.rope.freq_base",
-                                       "llama.expert_count", "llama.attention.layer_norm_rms_epsilon"};
+                                       "llama.logit_scale", "llama.attention.layer_norm_rms_epsilon"};
     tn_facts facts;
     void *config;
     sound_file();
     fake_u32(&file, keys[0], 0);
     fake_text(&file, keys[1], "long");
     fake_f32(&file, keys[2], NAN);
-    fake_u32(&file, keys[3], 8);
+    fake_f32(&file, keys[3], 8);
     fake_remove(&file, keys[4]);
     configure_as("llama", 455, &facts, &config);
     cr_assert(file.reason_count == 5, "%u reasons, expected 5: %s", file.reason_count, file.reasons);
@@ -456,7 +473,7 @@ Test(llama, vocabulary_without_a_token_list) {
     sound_file();
     fake_u32(&file, "llama.vocab_size", 455);
     cr_assert(configure_as("llama", 0, &facts, &config) == TN_OK, "%s", file.reasons);
-    llama()->release(&file.host, config);
+    llama()->release(plugin(), config);
     sound_file();
     cr_assert(configure_as("llama", 1ull << 40, &facts, &config) == TN_E_PARAM_INVALID);
 }
@@ -474,12 +491,12 @@ Test(llama, wrong_and_missing_tensors_are_all_reported) {
     fake_tensor(&file, "blk.0.mystery.weight", 8, 8);
     fake_drop(&file, "blk.1.ffn_down.weight");
     cr_assert(configure_as("llama", 455, &facts, &config) == TN_OK);
-    llama()->tensors(&file.host, config, &file.claims, &err);
+    llama()->tensors(plugin(), config, &file.claims, &err);
     cr_assert(file.reason_count == 3, "%s", file.reasons);
     cr_assert(strstr(file.reasons, "tensor.shape blk.0.attn_k.weight"), "%s", file.reasons);
     cr_assert(strstr(file.reasons, "tensor.shape blk.1.ffn_up.weight"), "%s", file.reasons);
     cr_assert(strstr(file.reasons, "tensor.missing blk.1.ffn_down.weight"), "%s", file.reasons);
     fake_unread(&file, unread, sizeof unread);
     cr_assert_str_eq(unread, "blk.0.mystery.weight ");
-    llama()->release(&file.host, config);
+    llama()->release(plugin(), config);
 }

@@ -204,7 +204,8 @@ Test(conform, arithmetic) {
         const struct arithmetic_case table[] = {
             {TN_OP_add, widths[i], widths[i], 0}, {TN_OP_mul, widths[i], widths[i], 0},
             {TN_OP_mul, widths[i], 1, 0},         {TN_OP_mul, 1, widths[i], 0},
-            {TN_OP_scale, widths[i], 0, 7.75},    {TN_OP_softcap, widths[i], 0, 1.5}};
+            {TN_OP_scale, widths[i], 0, 7.75},    {TN_OP_softcap, widths[i], 0, 1.5},
+            {TN_OP_clamp, widths[i], 0, 0.75}};
         EACH (k, table) { conform("arithmetic", make_arithmetic, &table[k], &few, TOLERANCE_FLOAT); }
     }
     conform_end();

@@ -102,12 +102,3 @@ Test(fit_refused, fixtures_fit) {
         rig_end(&result);
     }
 }
-
-Test(fit_refused, experts_are_refused_by_name) {
-    tn_model_options options = {.backend = "reference"};
-    rig_result result;
-    rig_fit(rig_data("models/mixtral.gguf"), &options, &result);
-    cr_expect_eq(tn_fit_code(result.fit), TN_E_PARAM_UNSUPPORTED, "%s", result.text);
-    cr_expect(strstr(result.text, "llama.expert_count"), "%s", result.text);
-    rig_end(&result);
-}

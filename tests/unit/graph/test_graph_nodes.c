@@ -281,6 +281,7 @@ static const struct sample samples[] = {
     {NULL, 16, TN_OP_scale, {T16}, {0}, A(tn_scale, .factor = 0.5)},
     {"factor is nan", 0, TN_OP_scale, {T16}, {0}, A(tn_scale, .factor = NAN)},
     {"factor is 0", 0, TN_OP_softcap, {T16}, {0}, EMPTY},
+    {"factor is 0", 0, TN_OP_clamp, {T16}, {0}, EMPTY},
     {NULL, 16, TN_OP_mark, {T16}, {0}, A(tn_mark, .role = TN_MARK_LAYER_OUTPUT)},
     {"role is 2", 0, TN_OP_mark, {T16}, {0}, A(tn_mark, .role = 2)},
     {"has a row an output, expected a row a token", 0, TN_OP_rows, {O16}, {0}, EMPTY},

@@ -41,6 +41,10 @@ static void op_softcap(const cpu_kernels *k, const float *x, const float *y, siz
     (void)y;
     k->softcap(x, 30.0f, n, out);
 }
+static void op_clamp(const cpu_kernels *k, const float *x, const float *y, size_t n, float *out) {
+    (void)y;
+    k->clamp(x, 0.5f, n, out);
+}
 static void op_exp_sum(const cpu_kernels *k, const float *x, const float *y, size_t n, float *out) {
     (void)y;
     float sum = k->exp_sum(x, 0.5f, n, out);
@@ -59,6 +63,7 @@ static const struct {
     {"mul", op_mul},
     {"scale", op_scale},
     {"softcap", op_softcap},
+    {"clamp", op_clamp},
     {"exp_sum", op_exp_sum},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
