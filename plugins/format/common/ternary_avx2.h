@@ -56,7 +56,9 @@ TN_INLINE __m256i tn_ternary_dot(const __m256i *w, uint32_t shift, const int8_t 
         pairs[k % 2] = k < 2 ? two : _mm256_add_epi16(pairs[k % 2], two);
         __asm__("" : "+x"(pairs[k % 2])); /* two sums at a time: registers are few */
     }
-    __m256i both = _mm256_packs_epi32(_mm256_madd_epi16(pairs[0], ones), _mm256_madd_epi16(pairs[1], ones));
+    __m256 first = _mm256_castsi256_ps(pairs[0]), second = _mm256_castsi256_ps(pairs[1]);
+    __m256i both = _mm256_add_epi16(_mm256_castps_si256(_mm256_shuffle_ps(first, second, 0x88)),
+                                    _mm256_castps_si256(_mm256_shuffle_ps(first, second, 0xdd)));
     both = shift ? _mm256_srai_epi16(both, (int)shift) : both;
     both = _mm256_sub_epi16(both, _mm256_set1_epi32(tn_load_i32(sums)));
     return _mm256_madd_epi16(both, ones);

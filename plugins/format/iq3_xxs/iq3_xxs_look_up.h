@@ -5,47 +5,40 @@
 #include "iq3_xxs_kernels.h"
 #include "iq_look_up.h"
 
-/* For each 32 columns the word of signs and scale. */
-TN_INLINE __m256i open_words(const uint8_t *block) {
-    return _mm256_loadu_si256((const void *)(block + 66));
-}
-
-TN_INLINE void open_subs8(const uint8_t *const *blocks, __m256i *words) {
-    __m256i each[8];
-    for (uint32_t i = 0; i < 8; i++) { each[i] = open_words(blocks[i]); }
-    tn_iq_subs_of_words8(each, words);
+/* For each 32 columns there is a word of signs and, on top, the scale. */
+TN_INLINE void open_subs8(const uint8_t *const *blocks, uint32_t half, __m256i *subs) {
+    __m256i rows[4], pairs[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        rows[i] = _mm256_set_m128i(_mm_loadu_si128((const void *)(blocks[4 + i] + 66 + 16 * half)),
+                                   _mm_loadu_si128((const void *)(blocks[i] + 66 + 16 * half)));
+    }
+    for (uint32_t m = 0; m < 2; m++) {
+        pairs[m] = _mm256_unpacklo_epi32(rows[2 * m], rows[2 * m + 1]);
+        pairs[2 + m] = _mm256_unpackhi_epi32(rows[2 * m], rows[2 * m + 1]);
+    }
+    for (uint32_t m = 0; m < 4; m += 2) {
+        subs[m] = _mm256_unpacklo_epi64(pairs[m], pairs[m + 1]);
+        subs[m + 1] = _mm256_unpackhi_epi64(pairs[m], pairs[m + 1]);
+    }
+    tn_iq_subs_of_words8(subs, subs);
 }
 
 TN_INLINE uint64_t open_subs(const uint8_t *block) {
-    return tn_iq_subs_of_words(open_words(block));
+    return tn_iq_subs_of_words(_mm256_loadu_si256((const void *)(block + 66)));
 }
 
-TN_INLINE __m256i signs_of(const uint8_t *block) {
-    return tn_iq_signs_of_words(open_words(block));
+TN_INLINE void open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready) {
+    __m256i words = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(block + 66 + 16 * half)));
+    words = _mm256_permutevar8x32_epi32(words, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+    _mm256_storeu_si256((void *)ready->index, _mm256_loadu_si256((const void *)(block + 2 + 32 * half)));
+    ready->signs = tn_iq_signs_of_words(words);
 }
 
-/* Indices are bytes of the block. */
-TN_INLINE void index_of(const uint8_t *block, uint16_t *index) {
-    (void)block;
-    (void)index;
+TN_INLINE void entries(const uint8_t *index, __m256i *magnitudes) {
+    tn_iq3_entries(tn_iq3_xxs_codebook, index, 8, tn_iq_split_bytes, magnitudes);
 }
 
-TN_INLINE __m256i entries(const uint8_t *block, const uint16_t *index, uint32_t half, uint32_t k) {
-    uint32_t i[8];
-    (void)index;
-    for (uint32_t n = 0; n < 8; n++) {
-        i[n] = tn_iq_byte_index(block + 2, 32 * half + n / 2 * 8 + 2 * k + n % 2);
-    }
-    return _mm256_set_m128i(tn_iq3_four(tn_iq3_xxs_codebook, i[4], i[5], i[6], i[7]),
-                            tn_iq3_four(tn_iq3_xxs_codebook, i[0], i[1], i[2], i[3]));
-}
-
-static void gemv(const tn_gemv *call) {
-    tn_iq_gemv_by_loads(call, 98, 32, 0.25f, signs_of, index_of, entries, open_subs8);
-}
-
-static void unpack(const tn_unpack *call) {
-    tn_iq_unpack_by_loads(call, 98, 32, 0.25f, signs_of, index_of, entries, open_subs);
-}
+static const tn_iq_type type = {98, 32, 0.25f, open_half, entries, open_subs8, open_subs};
+TN_IQ_BY_LOADS(type)
 
 #endif
