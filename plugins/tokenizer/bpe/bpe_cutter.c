@@ -13,7 +13,7 @@ void tn_cutter_begin(tn_cutter *cutter, const tn_rules *rules, const unsigned ch
     for (uint32_t i = 1; i <= rules->stage_count; i++) { cutter->ends[i] = text; }
 }
 
-const unsigned char *tn_cutter_next_of_many(tn_cutter *cutter, const unsigned char **begin) {
+const unsigned char *tn_cutter_next(tn_cutter *cutter, const unsigned char **begin) {
     const tn_rules *rules = cutter->rules;
     const unsigned char *at = cutter->at;
     if (at == cutter->ends[0]) { return NULL; }

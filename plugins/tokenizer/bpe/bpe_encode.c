@@ -19,6 +19,16 @@ typedef struct encoder {
     tn_bpe_words words;
 } encoder;
 
+/* Cuts by a single stage, as most rules have. */
+static int32_t cut_once(encoder *e, const tn_stage *stage, const unsigned char *at, const unsigned char *end,
+                        tn_error *err) {
+    for (const unsigned char *next; at < end; at = next) {
+        next = stage->next(stage, at, end);
+        TN_TRY(tn_bpe_words_put(&e->words, at, (uint64_t)(next - at), err));
+    }
+    return tn_bpe_words_flush(&e->words, err);
+}
+
 static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t size, tn_error *err) {
     if ((e->bpe->rules->flags & TN_RULES_NFC) && tn_nfc(&e->nfc, &text, &size) != TN_OK) {
         TN_FAIL(err, TN_E_MEMORY, "no memory to compose a text of %llu bytes", (unsigned long long)size);
@@ -27,12 +37,16 @@ static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t si
     if ((flags & TN_RULES_RAW) && tn_raw_prepare(e->bpe, &e->raw, &text, &size) != TN_OK) {
         TN_FAIL(err, TN_E_MEMORY, "no memory for a text of %llu bytes", (unsigned long long)size);
     }
+    e->words.end = text + size;
+    if (e->bpe->rules->stage_count == 1 && !(flags & TN_RULES_NO_WHITE)) {
+        return cut_once(e, e->bpe->rules->stages, text, text + size, err);
+    }
     tn_cutter cutter;
     const unsigned char *begin = NULL, *end;
     tn_cutter_begin(&cutter, e->bpe->rules, text, size);
     while ((end = tn_cutter_next(&cutter, &begin))) {
         if ((flags & TN_RULES_NO_WHITE) && (tn_unicode_look(begin, &bytes_of_first) & TN_SPACE)) { continue; }
-        TN_TRY(tn_bpe_words_put(&e->words, begin, (uint64_t)(end - begin), text + size, err));
+        TN_TRY(tn_bpe_words_put(&e->words, begin, (uint64_t)(end - begin), err));
     }
     return tn_bpe_words_flush(&e->words, err);
 }

@@ -8,30 +8,10 @@
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The byte that "<0x41>" stands for, -1 for another text. */
-static int byte_of(tn_text text) {
-    if (text.size != 6 || memcmp(text.data, "<0x", 3) != 0 || text.data[5] != '>') { return -1; }
-    int high = hex_digit(text.data[3]), low = hex_digit(text.data[4]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
 int64_t tn_raw_piece(uint32_t kind, tn_text text, unsigned char *out) {
-    if (kind != TN_TOKEN_BYTE) {
-        memcpy(out, text.data, text.size);
-        return (int64_t)text.size;
-    }
-    int byte = byte_of(text);
-    if (byte < 0) { return -1; }
-    out[0] = (unsigned char)byte;
-    return 1;
-}
-
-int64_t tn_raw_piece_spaced(uint32_t kind, tn_text text, unsigned char *out) {
-    return kind == TN_TOKEN_BYTE ? tn_raw_piece(kind, text, out) : tn_spaced_piece(text, out);
+    if (kind == TN_TOKEN_BYTE) { return tn_byte_piece(text, out); }
+    memcpy(out, text.data, text.size);
+    return (int64_t)text.size;
 }
 
 void tn_raw_bytes(tn_bpe *bpe) {
@@ -103,7 +83,8 @@ int32_t tn_raw_prepare(const tn_bpe *bpe, tn_scratch *room, const unsigned char 
     return TN_OK;
 }
 
-uint32_t tn_raw_character(const tn_bpe *bpe, const unsigned char *text, uint32_t *size) {
+/* The symbol of the character at the start of a text, and its bytes; no entry's if it has none. */
+static uint32_t character(const tn_bpe *bpe, const unsigned char *text, uint32_t *size) {
     tn_utf8_read(text, size);
     return *size == 1 ? bpe->byte_symbols[*text] : tn_words_find(&bpe->vocabulary.words, text, *size);
 }
@@ -113,7 +94,7 @@ uint32_t tn_raw_characters(const tn_bpe *bpe, const unsigned char *text, uint32_
     uint32_t step, count = 0;
     for (uint32_t at = 0; at < size; at += step) {
         start[count] = at;
-        symbol[count++] = tn_raw_character(bpe, text + at, &step);
+        symbol[count++] = character(bpe, text + at, &step);
     }
     start[count] = size;
     return count;

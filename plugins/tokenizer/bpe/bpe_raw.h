@@ -8,17 +8,14 @@
 #include "bpe.h"
 #include "token_spaced.h"
 
-/** What an entry stands for (tn_family.piece), where spaces are U+2581 and where they are not. */
-int64_t tn_raw_piece_spaced(uint32_t kind, tn_text text, unsigned char *out);
+/** What an entry stands for (tn_family.piece), where spaces are not U+2581. */
 int64_t tn_raw_piece(uint32_t kind, tn_text text, unsigned char *out);
 /** Replaces symbols of bytes: those above ASCII, and those whose character has no entry, are the byte entries'. */
 void tn_raw_bytes(tn_bpe *bpe);
 /** Writes a text as its rules want it to `room` and points *text there. TN_OK or TN_E_MEMORY. */
 int32_t tn_raw_prepare(const tn_bpe *bpe, tn_scratch *room, const unsigned char **text, uint64_t *size);
-/** The symbol of the character at the start of a text, and its bytes; no entry's if it has none. */
-uint32_t tn_raw_character(const tn_bpe *bpe, const unsigned char *text, uint32_t *size);
-/** Symbols of a text's characters and where they begin, the end behind the last; at most as many as bytes. Returns
- * how many. */
+/** Symbols of a text's characters, no entry's for those that have none, and where they begin, the end behind the
+ * last; at most as many as bytes. Returns how many. */
 uint32_t tn_raw_characters(const tn_bpe *bpe, const unsigned char *text, uint32_t size, uint32_t *symbol,
                            uint32_t *start);
 

@@ -94,16 +94,7 @@ typedef struct tn_cutter {
 } tn_cutter;
 
 void tn_cutter_begin(tn_cutter *cutter, const tn_rules *rules, const unsigned char *text, uint64_t size);
-const unsigned char *tn_cutter_next_of_many(tn_cutter *cutter, const unsigned char **begin);
-
 /** The end of the next word, which begins at `*begin`; NULL when the text is used up. */
-static inline const unsigned char *tn_cutter_next(tn_cutter *cutter, const unsigned char **begin) {
-    const tn_stage *stage = cutter->rules->stages;
-    if (cutter->rules->stage_count != 1 || cutter->at == cutter->ends[0]) {
-        return tn_cutter_next_of_many(cutter, begin);
-    }
-    *begin = cutter->at;
-    return cutter->at = stage->next(stage, cutter->at, cutter->ends[0]);
-}
+const unsigned char *tn_cutter_next(tn_cutter *cutter, const unsigned char **begin);
 
 #endif

@@ -6,6 +6,7 @@
 #include "bpe_split.h"
 
 #include "bpe_sets.h"
+#include "token_hash.h"
 
 typedef const unsigned char *place;
 
@@ -20,16 +21,20 @@ static inline int is_at(place at, place end, uint32_t classes) {
     return at < end && (tn_unicode_look(at, &size) & classes);
 }
 
+static const uint64_t each = 0x0101010101010101u;
+
+/* The top bit of each of eight bytes that is no ASCII letter. */
+static inline uint64_t no_letters(uint64_t bytes) {
+    uint64_t lower_case = (bytes & 0x7f * each) | 0x20 * each;
+    uint64_t from_a = lower_case + (0x80 - 'a') * each, behind_z = lower_case + (0x7f - 'z') * each;
+    return (bytes | ~from_a | behind_z) & 0x80 * each;
+}
+
 /* Behind the ASCII letters at `at`, or some of them: eight at a time, since a loop over single ones ends where no
  * branch foresees it. */
 static inline place ascii_letters(place at, place end) {
-    static const uint64_t each = 0x0101010101010101u;
     for (; end - at >= 8; at += 8) {
-        uint64_t bytes;
-        memcpy(&bytes, at, 8);
-        uint64_t lower_case = (bytes & 0x7f * each) | 0x20 * each;
-        uint64_t from_a = lower_case + (0x80 - 'a') * each, behind_z = lower_case + (0x7f - 'z') * each;
-        uint64_t others = (bytes | ~from_a | behind_z) & 0x80 * each;
+        uint64_t others = no_letters(tn_hash_load(at));
         if (others) { return at + __builtin_ctzll(others) / 8; }
     }
     return at;
@@ -153,8 +158,11 @@ static inline place words(const tn_stage *stage, const tn_shape *shape, place at
         place word = ascii_word(at, end);
         if (word) { return word; }
     }
-    uint32_t size, class = tn_unicode_look(at, &size);
-    if ((class & shape->letters) || (!(class & shape->no_prefix) && is_at(at + size, end, shape->letters))) {
+    uint32_t size, class = tn_unicode_look(at, &size), more = 0, next = 0;
+    if (at + size < end) { next = tn_unicode_look(at + size, &more); }
+    int begins = (class & shape->letters) != 0,
+        follows = !(class & shape->no_prefix) & ((next & shape->letters) != 0);
+    if (begins | follows) { /* which of them no branch foresees */
         if (shape->flags & TN_SHAPE_PHRASES) { return phrase(at + size, end); }
         return run(at + size, end, shape->letters);
     }
@@ -164,7 +172,18 @@ static inline place words(const tn_stage *stage, const tn_shape *shape, place at
 static const tn_shape usual = {LETTER, TN_NEWLINE | LETTER | NUMBER, ~(TN_SPACE | LETTER | NUMBER),
                                TN_SHAPE_CONTRACTIONS};
 
+/* Most words are ASCII letters behind a space or another letter, and end before the eighth byte. */
 TN_SPLITTER(tn_split_words) {
+    if (end - at >= 8) {
+        uint64_t bytes = tn_hash_load(at), others = no_letters(bytes);
+        unsigned char first = (unsigned char)bytes;
+        int begins = (others & 0x80) == 0 || (first == ' ' && (others & 0x8000) == 0);
+        uint64_t behind = others & ~0x80ull;
+        if (begins && behind) {
+            place here = at + __builtin_ctzll(behind) / 8;
+            return *here < 0x80 ? here : run(here, end, LETTER);
+        }
+    }
     return words(stage, &usual, at, end);
 }
 

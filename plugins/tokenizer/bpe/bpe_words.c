@@ -65,22 +65,28 @@ static int32_t merge(tn_bpe_words *words, const unsigned char *text, uint64_t si
     return TN_OK;
 }
 
-static inline int may_be_whole(const tn_bpe *bpe, const unsigned char *text) {
+/* 1: a word that is an entry is not merged. */
+static inline int is_taken_whole(const tn_bpe *bpe, const unsigned char *text) {
     uint32_t flags = bpe->rules->flags;
     return (flags & TN_RULES_WHOLE) || ((flags & TN_RULES_NEWLINES) && text[0] == '\n');
 }
 
 /* Looks words up whole, all at once; those that are no entry remain. */
-static uint32_t find_whole(const tn_bpe *bpe, tn_bpe_word **todo, uint32_t count) {
+static uint32_t find_whole(const tn_bpe_words *words, tn_bpe_word **todo, uint32_t count) {
+    const tn_bpe *bpe = words->bpe;
     const tn_words *entries = &bpe->vocabulary.words;
+    tn_word_key keys[TN_BPE_BATCH];
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (may_be_whole(bpe, todo[i]->text)) { tn_words_prefetch(entries, todo[i]->text, todo[i]->size); }
+        int wanted = is_taken_whole(bpe, todo[i]->text) && todo[i]->size <= entries->longest;
+        keys[i].size = 0;
+        if (!wanted) { continue; }
+        keys[i] = tn_words_key(entries, todo[i]->text, todo[i]->size, words->end);
+        tn_words_prefetch(entries, &keys[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
         tn_bpe_word *word = todo[i];
-        uint32_t id = TN_WORD_NONE;
-        if (may_be_whole(bpe, word->text)) { id = tn_words_find(entries, word->text, word->size); }
+        uint32_t id = keys[i].size ? tn_words_find_key(entries, &keys[i]) : TN_WORD_NONE;
         if (id == TN_WORD_NONE) {
             if (word->size <= TN_BPE_LANE_WORD) { todo[left++] = word; }
             continue;
@@ -123,7 +129,7 @@ int32_t tn_bpe_words_flush(tn_bpe_words *words, tn_error *err) {
     uint32_t count = words->count;
     words->count = 0;
     uint32_t missing = find_known(bpe, words->word, count, todo);
-    if (missing) { missing = find_whole(bpe, todo, missing); }
+    if (missing) { missing = find_whole(words, todo, missing); }
     if (missing && !(bpe->rules->flags & TN_RULES_RAW)) {
         tn_bpe_merge_side_by_side(bpe, &words->lanes, todo, missing);
     }

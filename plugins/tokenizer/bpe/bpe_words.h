@@ -13,6 +13,8 @@ typedef struct tn_bpe_words {
     const tn_bpe *bpe;
     tn_encode *call;
     tn_word merged;
+    const unsigned char
+        *end; /**< of the text that words are put from: up to here can be read until they are flushed */
     uint32_t count;
     tn_bpe_word word[TN_BPE_BATCH];
     tn_bpe_lanes lanes;
@@ -21,14 +23,14 @@ typedef struct tn_bpe_words {
 /** Adds the ids of all words that were put. */
 int32_t tn_bpe_words_flush(tn_bpe_words *words, tn_error *err);
 
-/** Puts a word; up to `end` bytes can be read, and until they are flushed. */
+/** Puts a word. */
 static inline int32_t tn_bpe_words_put(tn_bpe_words *words, const unsigned char *text, uint64_t size,
-                                       const unsigned char *end, tn_error *err) {
+                                       tn_error *err) {
     tn_bpe_word *word = &words->word[words->count];
     word->text = text;
     word->size = size;
     if (size <= TN_CACHE_WORD) {
-        tn_cache_key_make(&word->key, &words->bpe->cache, text, size, end);
+        tn_cache_key_make(&word->key, &words->bpe->cache, text, size, words->end);
         tn_cache_prefetch(&words->bpe->cache, &word->key);
     }
     return ++words->count == TN_BPE_BATCH ? tn_bpe_words_flush(words, err) : TN_OK;

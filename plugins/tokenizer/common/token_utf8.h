@@ -12,26 +12,29 @@ static inline uint32_t tn_utf8_size(const unsigned char *p, uint64_t size) {
     if (!size) { return 0; }
     unsigned char lead = p[0];
     if (lead < 0x80) { return 1; }
-    if (lead < 0xc2 || lead > 0xf4) { return 0; }
-    uint32_t want = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (size < want) { return 0; }
+    if (lead < 0xe0) { return lead >= 0xc2 && size >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0; }
     unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high) { return 0; }
-    for (uint32_t i = 2; i < want; i++) {
-        if ((p[i] & 0xc0) != 0x80) { return 0; }
+    if (size < 3 || p[1] < low || p[1] > high || (p[2] & 0xc0) != 0x80) { return 0; }
+    if (lead < 0xf0) { return 3; }
+    return lead <= 0xf4 && size >= 4 && (p[3] & 0xc0) == 0x80 ? 4 : 0;
+}
+
+/** ASCII bytes at the start. */
+static inline uint64_t tn_utf8_ascii(const unsigned char *text, uint64_t size) {
+    uint64_t at = 0, eight, others;
+    for (; size - at >= 8; at += 8) {
+        memcpy(&eight, text + at, 8);
+        if ((others = eight & 0x8080808080808080u)) { return at + (uint64_t)__builtin_ctzll(others) / 8; }
     }
-    return want;
+    while (at < size && text[at] < 0x80) { at++; }
+    return at;
 }
 
 /** Bytes at the start that are well-formed. */
 static inline uint64_t tn_utf8_sound(const unsigned char *text, uint64_t size) {
     uint64_t at = 0;
-    while (at < size) {
-        uint64_t eight;
-        while (size - at >= 8 && (memcpy(&eight, text + at, 8), (eight & 0x8080808080808080u) == 0)) {
-            at += 8;
-        }
+    while ((at += tn_utf8_ascii(text + at, size - at)) < size) {
         uint32_t step = tn_utf8_size(text + at, size - at);
         if (!step) { break; }
         at += step;

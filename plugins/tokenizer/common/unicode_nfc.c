@@ -16,20 +16,26 @@ enum { POINT_BITS = 21 };
 #define POINT(x) ((x) & ((1u << POINT_BITS) - 1))
 #define ORDER(x) ((x) >> POINT_BITS)
 
-static const tn_nfc_record *record_of(uint32_t c) {
+static uint32_t number_of(uint32_t c) {
     uint32_t block = tn_nfc_blocks[c / TN_UNICODE_BLOCK];
-    return &tn_nfc_records[tn_nfc_numbers[block * TN_UNICODE_BLOCK + c % TN_UNICODE_BLOCK]];
+    return tn_nfc_numbers[block * TN_UNICODE_BLOCK + c % TN_UNICODE_BLOCK];
+}
+
+static const tn_nfc_record *record_of(uint32_t c) {
+    return &tn_nfc_records[number_of(c)];
 }
 
 static int is_composed(const unsigned char *text, uint64_t size) {
-    uint32_t step, last = 0;
-    for (uint64_t at = 0; at < size; at += step) {
-        if (text[at] < 0x80) {
-            step = 1;
+    uint32_t step, last = 0, plain = number_of(0); /* of ASCII and most others */
+    for (uint64_t at = tn_utf8_ascii(text, size); at < size; at += tn_utf8_ascii(text + at, size - at)) {
+        if (at && text[at - 1] < 0x80) { last = 0; }
+        uint32_t number = number_of(tn_utf8_read(text + at, &step));
+        at += step;
+        if (number == plain) {
             last = 0;
             continue;
         }
-        const tn_nfc_record *r = record_of(tn_utf8_read(text + at, &step));
+        const tn_nfc_record *r = &tn_nfc_records[number];
         if (r->may_change || (r->order && r->order < last)) { return 0; }
         last = r->order;
     }

@@ -11,32 +11,6 @@
 /* Never CONTROL or UNKNOWN: plain text must not become such an id. */
 static const uint32_t merged_kinds = 1u << TN_TOKEN_NORMAL | 1u << TN_TOKEN_USER_DEFINED;
 
-/* ---- pieces ------------------------------------------------------------------------------------------- */
-
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
-/* The byte that "<0x41>" stands for, -1 for another text. */
-static int byte_of(tn_text text) {
-    if (text.size != 6 || memcmp(text.data, "<0x", 3) != 0 || text.data[5] != '>') { return -1; }
-    int high = hex_digit(text.data[3]), low = hex_digit(text.data[4]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
-static int64_t read_piece(uint32_t kind, tn_text text, unsigned char *out) {
-    if (kind == TN_TOKEN_BYTE) {
-        int byte = byte_of(text);
-        if (byte < 0) { return -1; }
-        out[0] = (unsigned char)byte;
-        return 1;
-    }
-    return tn_spaced_piece(text, out);
-}
-
 /* ---- white space beside special entries ---------------------------------------------------------------- */
 
 /* In Phi-3, whose files have no key for it, special entries take the white space behind them, but for three.
@@ -183,7 +157,7 @@ static void load(tn_spm *spm, const tn_host *host, const tn_meta *meta, tn_fault
         .add_bos = 1,
         .space_prefix = 1,
         .merged = merged_kinds,
-        .piece = read_piece,
+        .piece = tn_spaced_entry,
         .piece_wanted = "<0x00> to <0xFF> for a byte",
         .strip = is_phi3(meta) ? phi3_strips : NULL,
     };

@@ -132,3 +132,22 @@ Test(token_merge, as_defined) {
         test_meta_free(&m);
     }
 }
+
+/* A merge's parts are read each by itself: half a character is no part of the entry that both together spell. */
+Test(token_merge, cut_inside_a_character) {
+    static const char *const texts[] = {"\303\203\302\251",
+                                        "\303\203\302\251a"}; /* e with acute; the same and a */
+    static const char *const merges[] = {"\303\203 \302\251", "\303\203\302 \251a"};
+    static const int32_t types[] = {TN_TOKEN_NORMAL, TN_TOKEN_NORMAL};
+    test_meta m;
+    test_tokenizer t;
+    uint64_t count;
+    test_meta_bpe(&m, "gpt-2", 2, texts, types, 2, merges);
+    test_tokenizer_make(&t, "tokenizer.bpe", &m.meta);
+    int32_t *ids = test_encode(&t, "\303\251a", 3, 0, &count);
+    cr_assert_eq(count, 2, "%llu ids", (unsigned long long)count);
+    cr_assert(ids[0] == 256 && ids[1] == 'a', "%d %d", ids[0], ids[1]);
+    free(ids);
+    test_tokenizer_close(&t);
+    test_meta_free(&m);
+}

@@ -225,7 +225,7 @@ Test(token_refusal, scores) {
 }
 
 Test(token_refusal, malformed_bytes) {
-    static const char *const bad[] = {"<0x-1>", "<0xZZ>", "<0x1>", "<0x123>", "<0x41", "x", ""};
+    static const char *const bad[] = {"<0x-1>", "<0xZZ>", "<0x4a>", "<0x1>", "<0x123>", "<0x41", "x", ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         test_meta m;
         const char *texts[] = {bad[i]};
