@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh [--fast]: sets up on a fresh Debian 12, builds and runs every test. --fast leaves out the sanitizer builds, the
-# fuzzers and the fetching of the real model.
+# fuzzers and the fetching of the real models.
 set -eu
 cd "$(dirname "$0")"
 umask 022 # a plugin folder that a group may write is not trusted
@@ -27,7 +27,12 @@ run() { # run PRESET [ctest arguments]
     grep -hE '^(\[SKIP\]|SKIP|skipped)|skipped: ' "$folder/Testing/Temporary/LastTest.log" | sort -u || echo "nothing"
 }
 
-[ "$fast" = --fast ] || TENON_TEST_SMOLLM2=$(tests/models/fetch_smollm2.sh) && export TENON_TEST_SMOLLM2
+if [ "$fast" != --fast ]; then
+    TENON_TEST_SMOLLM2=$(tests/models/fetch.sh smollm2)
+    TENON_TEST_GEMMA3=$(tests/models/fetch.sh gemma3)
+    TENON_TEST_MINILM=$(tests/models/fetch.sh minilm)
+    export TENON_TEST_SMOLLM2 TENON_TEST_GEMMA3 TENON_TEST_MINILM
+fi
 if [ "$fast" != --fast ]; then
     run asan -j "$jobs" -LE slow
     run tsan -j 1

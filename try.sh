@@ -14,6 +14,6 @@ echo "Building"
 cmake --build build >build.log 2>&1 || { tail -50 build.log >&2; exit 1; }
 rm -f build.log
 
-model=$(tests/models/fetch_smollm2.sh)
+model=$(tests/models/fetch.sh smollm2)
 
 build/bin/tenon run -m "$model" --temp 0 -n 128 -p "$question"

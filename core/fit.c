@@ -23,7 +23,10 @@ static int32_t judge(tn_fit *fit, const tn_error *opened, tn_error *err) {
     if (tn_fit_file_kind(fit)) { fit->reasons.muted = 1; } /* what is missing in it belongs to a model */
     tn_fit_architecture_run(fit);
     if (fit->reasons.muted && !whole) { return TN_OK; }
-    if (whole && !fit->reasons.muted) { TN_TRY(tn_fit_tensors(fit, err)); }
+    if (whole && !fit->reasons.muted) {
+        if (fit->configured) { TN_TRY(tn_fit_adapters_open(fit, err)); }
+        TN_TRY(tn_fit_tensors(fit, err));
+    }
     tn_fit_codec(fit);
     return whole && !fit->reasons.muted ? tn_fit_plan(fit, err) : TN_OK;
 }
@@ -69,6 +72,7 @@ int32_t tn_fit_run(tn_engine *engine, const tn_gguf *file, const tn_error *opene
 void tn_match_release(tn_match *match) {
     tn_graph_builder_free(match->builder);
     tn_codec_close(match->codec);
+    tn_adapters_close(&match->adapters);
     if (match->config) { match->arch->release(match->arch_self, match->config); }
     tn_arena_release(&match->arena);
     memset(match, 0, sizeof *match);
@@ -104,6 +108,10 @@ const tn_facts *tn_fit_facts(const tn_fit *fit) {
     return fit->configured ? &fit->match.facts : NULL;
 }
 
+const tn_alphabet *tn_fit_alphabet(const tn_fit *fit) {
+    return fit->match.alphabet;
+}
+
 const char *tn_fit_architecture(const tn_fit *fit) {
     return fit->architecture;
 }
@@ -111,6 +119,10 @@ const char *tn_fit_architecture(const tn_fit *fit) {
 void tn_fit_audit(const tn_fit *fit, uint64_t *tensors, uint64_t *read) {
     *tensors = fit->tensor_count;
     *read = fit->tensors_read;
+}
+
+const char *tn_fit_unused(const tn_fit *fit, uint32_t i) {
+    return fit->unused && i < fit->match.own_weight_count ? fit->unused[i] : NULL;
 }
 
 uint64_t tn_fit_kv_bytes(const tn_fit *fit) {

@@ -9,8 +9,10 @@
 #define TENON_FIT_H
 
 #include "abi_view.h"
+#include "adapter.h"
 #include "fit_reasons.h"
 #include "graph_build.h"
+#include "tenon/ctc.h"
 
 /** A format plugin as the file's tensors need it. */
 typedef struct tn_fit_format {
@@ -49,9 +51,11 @@ typedef struct tn_match {
     tn_weight **weights; /**< of `weight_count` claims, from number 1 */
     const tn_gguf_tensor **tensors;
     uint32_t *claim_flags;
-    uint32_t weight_count;
+    uint32_t weight_count, own_weight_count; /**< with those of adapters, and without */
     tn_companion_tensor *companions;
     uint32_t companion_count;
+
+    tn_adapters adapters; /**< their weights follow those of the file */
 
     tn_text_codec *codec;
     tn_graph_builder *builder;
@@ -65,6 +69,9 @@ typedef struct tn_match {
     void *cache_self;
 
     uint32_t vocab_size;                /**< rows of the token embedding, 0: none */
+    uint32_t frame_width;               /**< numbers of a frame, 0: it reads ids */
+    const tn_alphabet *alphabet;        /**< of a ctc output; NULL: none */
+    const tn_weight *bigrams;           /**< likewise; may be NULL */
     uint32_t output_kind, output_width; /**< of the first output */
     uint32_t output_rows;               /**< TN_ROWS_O, TN_ROWS_S */
     uint32_t whole; /**< 1: a sequence must lie whole in one step (pooled, or attended without a cache) */
@@ -85,6 +92,7 @@ struct tn_fit {
     uint32_t format_count, format_capacity;
     tn_fit_node *nodes;
     uint32_t node_count;
+    const char **unused; /**< names, NULL after the last; NULL: none */
     const char **plugins;
     uint32_t plugin_count;
     tn_vocab vocab;
@@ -99,6 +107,18 @@ void tn_fit_architecture_run(tn_fit *fit);
 int32_t tn_fit_tensors(tn_fit *fit, tn_error *err);
 /** The format plugin of a type, looked up once; NULL: no memory. Its fault, if any, is in it. */
 tn_fit_format *tn_fit_format_of(tn_fit *fit, uint32_t type);
+/** A weight for a tensor, in the match's memory, without number; NULL: no memory. */
+tn_weight *tn_fit_weight(tn_fit *fit, const tn_gguf_tensor *tensor);
+/** adapter.c. Opens the adapters that are asked for; makes weights of their tensors; after the graph is built: all of
+ * them are part of it. */
+int32_t tn_fit_adapters_open(tn_fit *fit, tn_error *err);
+void tn_fit_adapters_claim(tn_fit *fit);
+void tn_fit_adapters_used(tn_fit *fit);
+void tn_adapters_close(tn_adapters *adapters);
+/** "an array", "a float32". */
+const char *tn_fit_kv_type(const tn_kv *kv);
+/** The alphabet of a ctc output: what is wrong with it is a reason. */
+void tn_fit_alphabet_read(tn_fit *fit, const tn_node *output);
 /** The tokenizer, where there is one or must be one. */
 void tn_fit_codec(tn_fit *fit);
 /** The graph, the backend for each node, the cache. */

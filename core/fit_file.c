@@ -21,7 +21,7 @@ static int32_t read_name(const tn_meta *meta, const char *key, char *out, size_t
     return TN_OK;
 }
 
-static const char *kv_type_name(const tn_kv *kv) {
+const char *tn_fit_kv_type(const tn_kv *kv) {
     static const char *const names[] = {"a uint8",  "an int8",   "a uint16", "an int16", "a uint32",
                                         "an int32", "a float32", "a bool",   "a string", "an array",
                                         "a uint64", "an int64",  "a float64"};
@@ -136,7 +136,7 @@ static int read_architecture(tn_fit *fit, char *name, size_t capacity) {
     const char *key = "general.architecture";
     int32_t code = read_name(tn_gguf_meta(fit->match.file), key, name, capacity, &kv);
     if (code == TN_E_PARAM_TYPE) {
-        tn_reasons_add(&fit->reasons, TN_E_PARAM_TYPE, key, kv_type_name(&kv), "a string", NULL);
+        tn_reasons_add(&fit->reasons, TN_E_PARAM_TYPE, key, tn_fit_kv_type(&kv), "a string", NULL);
     } else if (code != TN_OK) {
         tn_reasons_add(&fit->reasons, TN_E_PARAM_MISSING, key, "absent", "the name of the architecture",
                        NULL);
@@ -169,9 +169,10 @@ static int open_architecture(tn_fit *fit, const char *name) {
 static void choose_context(tn_fit *fit) {
     tn_match *m = &fit->match;
     m->context = fit->options.context ? fit->options.context : m->facts.context;
-    m->purpose = fit->options.purpose               ? fit->options.purpose
-                 : m->facts.kind == TN_ARCH_ENCODER ? TN_PURPOSE_EMBED
-                                                    : TN_PURPOSE_GENERATE;
+    m->purpose = fit->options.purpose                  ? fit->options.purpose
+                 : m->facts.kind == TN_ARCH_ENCODER    ? TN_PURPOSE_EMBED
+                 : m->facts.kind == TN_ARCH_RECOGNISER ? TN_PURPOSE_RECOGNISE
+                                                       : TN_PURPOSE_GENERATE;
     char found[32], wanted[64];
     snprintf(found, sizeof found, "%u", m->context);
     if (m->facts.context_limit && m->context > m->facts.context_limit) {

@@ -52,12 +52,26 @@ static void look_at_embed(tn_fit *fit, const tn_node *node) {
     }
 }
 
-static void look_at_output(tn_match *m, const tn_node *node) {
+static void look_at_output(tn_fit *fit, const tn_node *node) {
+    tn_match *m = &fit->match;
     const tn_value *value = m->graph->values[node->inputs[0] - 1];
+    uint32_t kind = ((const tn_output *)node->attributes)->kind;
+    if (kind == TN_OUTPUT_CTC) { tn_fit_alphabet_read(fit, node); }
     if (m->output_kind) { return; }
-    m->output_kind = ((const tn_output *)node->attributes)->kind;
+    m->output_kind = kind;
     m->output_width = value->width;
     m->output_rows = value->rows;
+}
+
+/* A step has tokens, or frames for one port. */
+static void look_at_input(tn_fit *fit, const tn_node *node) {
+    const tn_input *input = node->attributes;
+    char found[64];
+    if (input->port || fit->match.frame_width) {
+        snprintf(found, sizeof found, "%s with port %" PRIu32, node->name, input->port);
+        tn_reasons_add(&fit->reasons, TN_E_GRAPH, "graph", found, "one input, of port 0", NULL);
+    }
+    fit->match.frame_width = input->width;
 }
 
 static void look_at_graph(tn_fit *fit) {
@@ -66,11 +80,31 @@ static void look_at_graph(tn_fit *fit) {
         const tn_node *node = m->graph->nodes[i];
         switch (node->op) {
         case TN_OP_embed: look_at_embed(fit, node); break;
-        case TN_OP_output: look_at_output(m, node); break;
+        case TN_OP_input: look_at_input(fit, node); break;
+        case TN_OP_output: look_at_output(fit, node); break;
         case TN_OP_pool: m->whole = 1; break;
         case TN_OP_attend: m->whole |= !((const tn_attend *)node->attributes)->cached; break;
         }
     }
+    if (m->frame_width && m->vocab_size) {
+        tn_reasons_add(&fit->reasons, TN_E_GRAPH, "graph", "ids and frames", "one of them", NULL);
+    }
+}
+
+/* Names of the file's weights that no node reads: the builder has let them pass because their claims allow it. */
+static int32_t list_unused(tn_fit *fit, tn_error *err) {
+    const tn_match *m = &fit->match;
+    uint32_t count = 0;
+    fit->unused = tn_arena_array(&fit->reasons.arena, m->own_weight_count + 1, sizeof *fit->unused);
+    uint8_t *used = tn_arena_take(&fit->reasons.arena, m->weight_count + 1);
+    if (!fit->unused || !used) { TN_FAIL(err, TN_E_MEMORY, "no memory to list the weights"); }
+    for (uint32_t i = 0; i < m->graph->node_count; i++) {
+        for (int k = 0; k < TN_NODE_WEIGHTS; k++) { used[m->graph->nodes[i]->weights[k]] = 1; }
+    }
+    for (uint32_t w = 0; w < m->own_weight_count; w++) {
+        if (!used[w + 1]) { fit->unused[count++] = m->weights[w]->name; }
+    }
+    return TN_OK;
 }
 
 static int32_t build_graph(tn_fit *fit, tn_error *err) {
@@ -80,6 +114,7 @@ static int32_t build_graph(tn_fit *fit, tn_error *err) {
     tn_error fault = TN_ERROR_INIT;
     uint64_t before = fit->reasons.total;
     TN_TRY(tn_graph_builder_create(weights, m->claim_flags, m->weight_count, &m->builder, err));
+    tn_graph_builder_adapt(m->builder, &m->adapters);
     int32_t code =
         m->arch->build(m->arch_self, m->config, &build, tn_graph_builder_table(m->builder), &fault);
     code = tn_graph_builder_finish(m->builder, code, &m->graph, &fault);
@@ -88,7 +123,8 @@ static int32_t build_graph(tn_fit *fit, tn_error *err) {
         return TN_OK;
     }
     look_at_graph(fit);
-    return TN_OK;
+    tn_fit_adapters_used(fit);
+    return list_unused(fit, err);
 }
 
 /* ---- backend ---------------------------------------------------------------------------------------- */
@@ -233,6 +269,9 @@ static void check_ops(tn_fit *fit) {
             listed |= strcmp(info->claims[c].value, op) == 0;
         }
         if (!listing || listed || fit->match.graph->nodes[i]->op == TN_OP_custom) { continue; }
+        if (tn_graph_builder_own(fit->match.builder, i)) {
+            continue;
+        } /* the architecture did not ask for it */
         tn_reasons_add(&fit->reasons, TN_E_PLUGIN_MANIFEST, info->id, op, "only ops that its manifest lists",
                        NULL);
         return;

@@ -138,15 +138,13 @@ static void refuse_format(tn_fit *fit, const tn_fit_format *f) {
 
 /* ---- claims ----------------------------------------------------------------------------------------- */
 
-static int32_t new_weight(struct audit *audit, struct entry *entry, uint32_t flags) {
-    tn_match *m = &audit->fit->match;
-    const tn_gguf_tensor *t = entry->tensor;
+tn_weight *tn_fit_weight(tn_fit *fit, const tn_gguf_tensor *t) {
+    tn_match *m = &fit->match;
     tn_weight *w = tn_arena_take(&m->arena, sizeof *w);
     char *name = tn_arena_text(&m->arena, t->name);
-    tn_fit_format *f = tn_fit_format_of(audit->fit, t->type);
-    if (!w || !name || !f) { return TN_E_MEMORY; }
+    tn_fit_format *f = tn_fit_format_of(fit, t->type);
+    if (!w || !name || !f) { return NULL; }
     *w = (tn_weight){.struct_size = sizeof *w,
-                     .id = m->weight_count + 1,
                      .name = name,
                      .format = f->format,
                      .format_self = f->self,
@@ -155,10 +153,18 @@ static int32_t new_weight(struct audit *audit, struct entry *entry, uint32_t fla
                      .count = t->dims[2] * t->dims[3],
                      .size = t->size};
     if (f->format) { w->row_bytes = w->cols / f->format->block * f->format->block_bytes; }
+    if (!f->tensor) { f->tensor = name, f->tensors = 1; } /* a type that only an adapter has */
+    return w;
+}
+
+static int32_t new_weight(struct audit *audit, struct entry *entry, uint32_t flags) {
+    tn_match *m = &audit->fit->match;
+    tn_weight *w = tn_fit_weight(audit->fit, entry->tensor);
+    if (!w) { return TN_E_MEMORY; }
     m->weights[m->weight_count] = w;
-    m->tensors[m->weight_count] = t;
+    m->tensors[m->weight_count] = entry->tensor;
     m->claim_flags[m->weight_count] = flags;
-    entry->weight = ++m->weight_count;
+    w->id = entry->weight = ++m->weight_count;
     return TN_OK;
 }
 
@@ -315,6 +321,7 @@ static int32_t run_claims(struct audit *audit, tn_error *err) {
     }
     report_unread(audit);
     fit->claimed = code == TN_OK && audit->missing == 0;
+    if (fit->claimed) { tn_fit_adapters_claim(fit); }
     return TN_OK;
 }
 
@@ -337,7 +344,7 @@ int32_t tn_fit_tensors(tn_fit *fit, tn_error *err) {
     struct audit audit = {.fit = fit};
     int32_t code = count_formats(fit, err);
     if (code == TN_OK && fit->configured && layers_can_be_there(fit)) {
-        code = make_room(&fit->match, fit->tensor_count, err);
+        code = make_room(&fit->match, fit->tensor_count + fit->match.adapters.tensor_count, err);
         if (code == TN_OK) { code = index_tensors(&audit, err); }
         if (code == TN_OK) { code = run_claims(&audit, err); }
     }

@@ -18,6 +18,11 @@ static int32_t find_in_meta(const tn_meta *meta, const char *key, tn_kv *out) {
     return TN_OK;
 }
 
+static const char *key_of_meta(const tn_meta *meta, uint64_t i) {
+    const tn_gguf *file = meta->context;
+    return i < file->table.keys.count ? file->table.keys.at[i] : NULL;
+}
+
 /* Maps and reads shard `number` (from 1) of `count`. */
 static int32_t open_shard(tn_gguf *file, const char *path, uint32_t number, uint32_t count,
                           const tn_gguf_types *types, tn_error *err) {
@@ -64,7 +69,8 @@ int32_t tn_gguf_open(const char *path, const tn_gguf_types *types, tn_gguf **out
     tn_gguf *file = calloc(1, sizeof *file);
     if (!file) { TN_FAIL(err, TN_E_MEMORY, "no memory left to open %s", tn_path_tail(path)); }
     file->alignment = TN_ALIGNMENT_DEFAULT;
-    file->meta = (tn_meta){.struct_size = sizeof file->meta, .context = file, .find = find_in_meta};
+    file->meta = (tn_meta){
+        .struct_size = sizeof file->meta, .context = file, .find = find_in_meta, .key = key_of_meta};
     tn_split_name_read(path, &split);
     int32_t code = open_all(file, path, &split, types, err);
     if (code != TN_OK && file->version == 0) {

@@ -6,6 +6,7 @@
 #include "graph_arena.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +21,13 @@ struct tn_graph_builder {
     tn_graph graph;
     tn_arena arena;
     struct list nodes, values;
+    struct list own; /* for each node, not NULL: added here, not by the architecture */
+    bool adding_own;
     const tn_weight *const *weights;
     const uint32_t *flags;
     uint32_t weight_count;
-    tn_error fault; /* the first one; code TN_OK: none so far */
+    tn_adapters *adapters; /* NULL: none */
+    tn_error fault;        /* the first one; code TN_OK: none so far */
 };
 
 static int append(struct list *list, void *item) {
@@ -130,7 +134,7 @@ static int32_t append_results(tn_graph_builder *b, tn_node *node, const tn_graph
                             .kind = results->kind,
                             .node = b->nodes.count};
     }
-    return append(&b->nodes, node) ? TN_OK : no_memory(err);
+    return append(&b->nodes, node) && append(&b->own, b->adding_own ? node : NULL) ? TN_OK : no_memory(err);
 }
 
 static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *result, tn_error *err) {
@@ -153,11 +157,79 @@ static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *res
     return TN_OK;
 }
 
+/* ---- adapters --------------------------------------------------------------------------------------- */
+
+/* A node of our own behind the author's node `of`: its name and a word, its layer. */
+static int32_t take_own(tn_graph_builder *b, const tn_node *of, int32_t op, const char *word,
+                        const uint32_t inputs[2], uint32_t weight, const void *attributes, uint32_t *result,
+                        tn_error *err) {
+    char name[512];
+    snprintf(name, sizeof name, "%.400s.%s", of->name, word);
+    const tn_node node = {.struct_size = sizeof node,
+                          .op = op,
+                          .name = name,
+                          .layer = of->layer,
+                          .inputs = {inputs[0], inputs[1]},
+                          .weights = {weight},
+                          .attributes = attributes};
+    b->adding_own = true;
+    int32_t code = take_node(b, &node, result, err);
+    b->adding_own = false;
+    return code;
+}
+
+/* y + s B (A x) */
+static int32_t add_pair(tn_graph_builder *b, const tn_node *of, tn_adapter_pair *pair, uint32_t *y,
+                        tn_error *err) {
+    const tn_linear linear = {.struct_size = sizeof linear};
+    const tn_scale scale = {.struct_size = sizeof scale, .factor = pair->scale},
+                   sum = {.struct_size = sizeof sum};
+    uint32_t x[2] = {of->inputs[0]};
+    TN_TRY(take_own(b, of, TN_OP_linear, "lora_a", x, pair->a, &linear, &x[0], err));
+    TN_TRY(take_own(b, of, TN_OP_linear, "lora_b", x, pair->b, &linear, &x[0], err));
+    TN_TRY(take_own(b, of, TN_OP_scale, "lora", x, 0, &scale, &x[0], err));
+    pair->uses++;
+    return take_own(b, of, TN_OP_add, "adapted", (uint32_t[2]){*y, x[0]}, 0, &sum, y, err);
+}
+
+/* y + s direction: the direction is a table of one row, which every row of y gets. */
+static int32_t add_direction(tn_graph_builder *b, const tn_node *of, tn_adapter_direction *d, uint32_t *y,
+                             tn_error *err) {
+    const tn_embed embed = {.struct_size = sizeof embed, .by = TN_EMBED_TYPE, .scale = d->scale};
+    const tn_scale sum = {.struct_size = sizeof sum};
+    uint32_t v;
+    TN_TRY(take_own(b, of, TN_OP_embed, "direction", (uint32_t[2]){0}, d->weight, &embed, &v, err));
+    d->uses++;
+    return take_own(b, of, TN_OP_add, "steered", (uint32_t[2]){*y, v}, 0, &sum, y, err);
+}
+
+/* What adapters add behind the last node; *y is its result, and then the sum. */
+static int32_t adapt(tn_graph_builder *b, uint32_t *y, tn_error *err) {
+    const tn_node *node = b->nodes.items[b->nodes.count - 1];
+    for (uint32_t i = 0; node->op == TN_OP_linear && i < b->adapters->pair_count; i++) {
+        tn_adapter_pair *pair = &b->adapters->pairs[i];
+        if (pair->target == node->weights[0]) { TN_TRY(add_pair(b, node, pair, y, err)); }
+    }
+    for (uint32_t i = 0; node->op == TN_OP_mark && i < b->adapters->direction_count; i++) {
+        tn_adapter_direction *d = &b->adapters->directions[i];
+        if (d->layer == node->layer) { TN_TRY(add_direction(b, node, d, y, err)); }
+    }
+    return TN_OK;
+}
+
+bool tn_graph_builder_own(const tn_graph_builder *builder, uint32_t node) {
+    return builder->own.items[node] != NULL;
+}
+
+void tn_graph_builder_adapt(tn_graph_builder *builder, tn_adapters *adapters) {
+    builder->adapters = adapters;
+}
+
 static uint32_t add(const tn_builder *table, const tn_node *node) {
     tn_graph_builder *b = table->context;
     uint32_t result = 0;
-    if (b->fault.code != TN_OK) { return 0; }
-    return take_node(b, node, &result, &b->fault) == TN_OK ? result : 0;
+    if (b->fault.code != TN_OK || take_node(b, node, &result, &b->fault) != TN_OK) { return 0; }
+    return !b->adapters || adapt(b, &result, &b->fault) == TN_OK ? result : 0;
 }
 
 /* ---- the whole graph -------------------------------------------------------------------------------- */
@@ -275,5 +347,6 @@ void tn_graph_builder_free(tn_graph_builder *builder) {
     tn_arena_release(&builder->arena);
     free(builder->nodes.items);
     free(builder->values.items);
+    free(builder->own.items);
     free(builder);
 }

@@ -7,8 +7,11 @@
 #ifndef TENON_GRAPH_BUILD_H
 #define TENON_GRAPH_BUILD_H
 
+#include "adapter.h"
 #include "graph_check.h"
 #include "tenon/arch.h"
+
+#include <stdbool.h>
 
 typedef struct tn_graph_builder tn_graph_builder;
 
@@ -18,6 +21,11 @@ typedef struct tn_graph_builder tn_graph_builder;
  */
 int32_t tn_graph_builder_create(const tn_weight *const *weights, const uint32_t *flags, uint32_t count,
                                 tn_graph_builder **out, tn_error *err);
+/** Before build(): nodes for these follow the products and layer outputs that they change. Must outlive the builder;
+ * `uses` are counted in it. */
+void tn_graph_builder_adapt(tn_graph_builder *builder, tn_adapters *adapters);
+/** True for a node that adapters added. */
+bool tn_graph_builder_own(const tn_graph_builder *builder, uint32_t node);
 /** The table for the architecture's build(). */
 const tn_builder *tn_graph_builder_table(tn_graph_builder *builder);
 /**

@@ -373,6 +373,13 @@ static int32_t check_output(const struct check *c, const tn_output *a) {
     if (input(c, 0)->rows == TN_ROWS_T) {
         WRONG(c, "%s has a row a token: `rows` or `pool` comes first", maker(c, input(c, 0)));
     }
+    const tn_weight *bigrams = weight(c, 0);
+    uint32_t width = input(c, 0)->width;
+    if (bigrams && a->kind != TN_OUTPUT_CTC) { WRONG(c, "only ctc takes bigrams"); }
+    if (bigrams && (bigrams->cols != width || bigrams->rows != width || bigrams->count != 1)) {
+        WRONG(c, "bigrams %s is [%" PRIu64 ", %" PRIu64 "], expected [%" PRIu32 ", %" PRIu32 "]",
+              bigrams->name, bigrams->cols, bigrams->rows, width, width);
+    }
     c->results->count = 0;
     return TN_OK;
 }
@@ -411,7 +418,7 @@ static const struct rule rules[] = {
     RULE(mul, tn_scale, 2, 3, 0, 0, 0),       RULE(scale, tn_scale, 1, 1, 0, 0, 0),
     RULE(softcap, tn_scale, 1, 1, 0, 0, 0),   RULE(mark, tn_mark, 1, 1, 0, 0, 0),
     RULE(rows, tn_scale, 1, 1, 0, 0, 0),      RULE(pool, tn_pool, 1, 1, 0, 0, 0),
-    RULE(output, tn_output, 2, 1, 0, 0, 0),   RULE(custom, tn_custom, 4, 1, 6, 0, 0),
+    RULE(output, tn_output, 1, 1, 1, 0, 0),   RULE(custom, tn_custom, 4, 1, 6, 0, 0),
     RULE(clamp, tn_scale, 1, 1, 0, 0, 0),
 };
 _Static_assert(sizeof rules / sizeof rules[0] == TN_OP_LAST + 1, "every op has its rule");

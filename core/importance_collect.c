@@ -118,6 +118,7 @@ int32_t tn_importance_collect(tn_importance *importance, const tn_model *model, 
     for (uint32_t n = 0; n < nodes; n++) {
         const tn_node *node = w.graph->nodes[n];
         if (node->layer < 0 && !output) { continue; }
+        if (node->weights[0] > model->match.own_weight_count) { continue; } /* an adapter's */
         if (node->op == TN_OP_linear) { TN_TRY(watch_linear(&w, node, err)); }
         if (node->op == TN_OP_experts) { TN_TRY(watch_experts(&w, node, err)); }
     }

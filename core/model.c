@@ -56,10 +56,10 @@ static int32_t refuse(const tn_fit *fit, tn_error *err) {
     TN_FAIL(err, tn_fit_code(fit), "%s", text);
 }
 
-/* Positions beyond those that the model was made for are computed, and may mean nothing to it. */
+/* Positions beyond those that the model was made for are computed, and may mean nothing to it. Frames have none. */
 static void warn_of_context(const tn_match *m) {
     char text[160];
-    if (!m->facts.context || m->context <= m->facts.context) { return; }
+    if (!m->facts.context || m->context <= m->facts.context || m->frame_width) { return; }
     snprintf(text, sizeof text,
              "context %" PRIu32 " is larger than the %" PRIu32 " tokens that the model was made for",
              m->context, m->facts.context);
@@ -141,6 +141,37 @@ uint32_t tn_model_output_kind(const tn_model *model) {
 
 uint32_t tn_model_vocab_size(const tn_model *model) {
     return model->match.vocab_size;
+}
+
+uint32_t tn_model_frame_width(const tn_model *model) {
+    return model->match.frame_width;
+}
+
+const tn_alphabet *tn_model_alphabet(const tn_model *model) {
+    return model->match.alphabet;
+}
+
+uint32_t tn_model_value_count(const tn_model *model) {
+    return model->match.graph->value_count;
+}
+
+int32_t tn_model_value_at(const tn_model *model, uint32_t number, tn_model_value *out, tn_error *err) {
+    const tn_graph *graph = model->match.graph;
+    if (number < 1 || number > graph->value_count) {
+        TN_FAIL(err, TN_E_RANGE, "value %" PRIu32 ", the graph has 1 to %" PRIu32, number,
+                graph->value_count);
+    }
+    const tn_value *value = graph->values[number - 1];
+    const tn_node *node = graph->nodes[value->node];
+    *out =
+        (tn_model_value){.name = node->name,
+                         .op = tn_op_name(node->op),
+                         .part = number - node->result,
+                         .parts = node->op == TN_OP_split ? ((const tn_split *)node->attributes)->count : 1,
+                         .rows = value->rows,
+                         .width = value->width,
+                         .kind = value->kind};
+    return TN_OK;
 }
 
 void tn_model_memory(const tn_model *model, tn_memory *out) {

@@ -147,6 +147,12 @@ int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *
     return TN_OK;
 }
 
+int32_t tn_part_rewrite(tn_part *part, const void *data, uint64_t size, tn_error *err) {
+    if (part->lost || fseeko(part->out, 0, SEEK_SET) != 0) { return lose(part, "write", err); }
+    TN_TRY(tn_part_write(part, data, size, err));
+    return fseeko(part->out, 0, SEEK_END) == 0 ? TN_OK : lose(part, "write", err);
+}
+
 int32_t tn_part_seal(tn_part *part, tn_error *err) {
     if (part->sealed) { return TN_OK; }
     if (part->lost || fflush(part->out) != 0) { return lose(part, "write", err); }

@@ -91,9 +91,11 @@ static int32_t make_buffer(tn_session *s, tn_error *err) {
     b->done = tn_arena_array(&s->arena, sequences, sizeof *b->done);
     /* Written by the backend only: memory that is not needed is never touched. */
     b->gathered = sequences > 1 ? malloc(sequences * s->match->output_width * sizeof(float)) : NULL;
+    size_t frames = sequences > 1 ? s->match->frame_width : 0;
+    b->frames = frames ? malloc(rows * frames * sizeof(float)) : NULL;
     int made = b->tokens && b->position && b->sequence && b->index && b->output_rows && b->entries &&
                b->entry_list && b->pages && b->outputs && b->pieces && b->done &&
-               (b->gathered || sequences == 1);
+               (b->gathered || sequences == 1) && (b->frames || !frames);
     return made ? TN_OK : no_memory(err);
 }
 
@@ -139,6 +141,7 @@ void tn_session_destroy(tn_session *s) {
     if (s->plan) { m->backend->discard(m->backend_self, s->plan); }
     if (s->cache) { m->backend->cache_destroy(m->backend_self, s->cache); }
     for (uint32_t g = 0; s->pools && g < s->groups.count; g++) { tn_pages_free(&s->pools[g]); }
+    free(s->buffer.frames);
     free(s->buffer.gathered);
     tn_arena_release(&s->arena);
     free(s);

@@ -30,8 +30,11 @@ typedef struct tn_step_buffer {
     float **outputs;        /**< for each output node; the first is the one that feeds ask for */
     tn_piece *pieces;
     uint32_t piece_count;
-    uint32_t *done;  /**< by feed: tokens that earlier steps of this run have taken */
-    float *gathered; /**< outputs of a step that serves several feeds: at most `sequence_limit` rows */
+    int in_line;    /**< 1: what the pieces ask for is to lie one behind the other */
+    uint32_t *done; /**< by feed: tokens that earlier steps of this run have taken */
+    float *frames;  /**< of a step that has those of several sequences */
+    const float *ports[1];
+    float *gathered; /**< else: outputs of a step, at most `sequence_limit` rows */
 } tn_step_buffer;
 
 struct tn_session {

@@ -22,7 +22,12 @@ static int pooled(const tn_session *s) {
 }
 
 static int32_t check_ids(const tn_session *s, const tn_feed *feed, tn_error *err) {
-    uint32_t vocab = s->match->vocab_size;
+    uint32_t vocab = s->match->vocab_size, width = s->match->frame_width;
+    if (width && feed->ids) {
+        TN_FAIL(err, TN_E_INPUT, "the model reads frames of %" PRIu32 " numbers, no token ids", width);
+    }
+    if (!width && feed->frames) { TN_FAIL(err, TN_E_INPUT, "the model reads token ids, no frames"); }
+    if (width) { return TN_OK; }
     for (uint32_t i = 0; i < feed->count; i++) {
         if (feed->ids[i] < 0 || (uint32_t)feed->ids[i] >= vocab) {
             TN_FAIL(err, TN_E_INPUT, "token %" PRIu32 " has id %" PRId32 ", the vocabulary has 0 to %" PRId64,
@@ -78,7 +83,10 @@ static int32_t check_feeds(const struct run *run, tn_error *err) {
             TN_FAIL(err, TN_E_INPUT, "feed %" PRIu32 ": its sequence occurs twice", f);
         }
         feed->sequence->run_number = s->run_number;
-        if (feed->count && !feed->ids) { TN_FAIL(err, TN_E_INPUT, "feed %" PRIu32 " has no ids", f); }
+        if (feed->count && !feed->ids && !feed->frames) {
+            TN_FAIL(err, TN_E_INPUT, "feed %" PRIu32 " has no %s", f,
+                    s->match->frame_width ? "frames" : "ids");
+        }
         TN_TRY(check_room(s, feed, err));
         TN_TRY(check_ids(s, feed, err));
         TN_TRY(check_want(s, feed, err));
@@ -113,24 +121,49 @@ static tn_piece cut_piece(const struct run *run, uint32_t f, uint32_t room, uint
     return (tn_piece){f, rows, outputs};
 }
 
+static float *out_of(const struct run *run, uint32_t f) {
+    const tn_feed *feed = &run->feeds[f];
+    size_t from = feed->want == TN_WANT_ALL ? run->session->buffer.done[f] : 0;
+    return feed->out + from * run->session->match->output_width;
+}
+
+/* A step that is being cut: rows and outputs so far, and where in memory the next output would be in line. */
+struct cut {
+    uint32_t rows, outputs;
+    const float *next;
+};
+
+/* Outputs that feed `f` may still have. */
+static uint32_t budget_of(const struct run *run, const struct cut *cut, uint32_t f) {
+    const tn_session *s = run->session;
+    int in_line = s->buffer.in_line && run->feeds[f].want != TN_WANT_NONE && out_of(run, f) == cut->next;
+    if (!cut->outputs || in_line) { return s->step_rows; }
+    return cut->outputs < s->sequence_limit ? s->sequence_limit - cut->outputs : 0;
+}
+
+static void add_piece(struct run *run, struct cut *cut, const tn_piece *piece) {
+    tn_step_buffer *b = &run->session->buffer;
+    b->pieces[b->piece_count++] = *piece;
+    cut->rows += piece->rows;
+    if (!piece->outputs) { return; }
+    float *out = out_of(run, piece->feed);
+    b->in_line &= !cut->outputs || out == cut->next;
+    cut->next = out + (size_t)piece->outputs * run->session->match->output_width;
+    cut->outputs += piece->outputs;
+}
+
 /*
- * A step takes what fits, in the order of the feeds. Outputs of one feed go straight to the caller; those of
- * several are gathered first, so they are no more than the gathering memory holds.
+ * A step takes what fits, in the order of the feeds. Outputs that are to lie one behind the other go straight to the
+ * caller; else those of several feeds are gathered first, so they are no more than the gathering memory holds.
  */
 static void cut_step(struct run *run) {
     tn_session *s = run->session;
-    tn_step_buffer *b = &s->buffer;
-    uint32_t rows = 0, outputs = 0;
-    b->piece_count = 0;
-    for (uint32_t f = 0; f < run->feed_count && rows < s->step_rows; f++) {
-        uint32_t budget = !outputs                      ? s->step_rows
-                          : outputs < s->sequence_limit ? s->sequence_limit - outputs
-                                                        : 0;
-        tn_piece piece = cut_piece(run, f, s->step_rows - rows, budget);
-        if (!piece.rows) { continue; }
-        b->pieces[b->piece_count++] = piece;
-        rows += piece.rows;
-        outputs += piece.outputs;
+    struct cut cut = {0};
+    s->buffer.piece_count = 0;
+    s->buffer.in_line = 1;
+    for (uint32_t f = 0; f < run->feed_count && cut.rows < s->step_rows; f++) {
+        tn_piece piece = cut_piece(run, f, s->step_rows - cut.rows, budget_of(run, &cut, f));
+        if (piece.rows) { add_piece(run, &cut, &piece); }
     }
 }
 
@@ -176,7 +209,7 @@ static void fill_rows(struct run *run, uint32_t i) {
     const tn_feed *feed = &run->feeds[piece->feed];
     for (uint32_t k = 0; k < piece->rows; k++) {
         uint32_t row = b->step.rows++, index = b->entries[i].held + k;
-        b->tokens[row] = feed->ids[b->done[piece->feed] + k];
+        if (feed->ids) { b->tokens[row] = feed->ids[b->done[piece->feed] + k]; }
         b->sequence[row] = i;
         b->index[row] = index;
         b->position[row] = (int32_t)index;
@@ -184,22 +217,35 @@ static void fill_rows(struct run *run, uint32_t i) {
     }
 }
 
-static float *out_of(const struct run *run, const tn_piece *piece) {
-    const tn_feed *feed = &run->feeds[piece->feed];
-    size_t from = feed->want == TN_WANT_ALL ? run->session->buffer.done[piece->feed] : 0;
-    return feed->out + from * run->session->match->output_width;
+/* Frames of one sequence are read where they are, those of several are put together. */
+static void aim_frames(struct run *run) {
+    tn_step_buffer *b = &run->session->buffer;
+    size_t width = run->session->match->frame_width, at = 0;
+    b->ports[0] = b->frames;
+    for (uint32_t i = 0; i < b->piece_count; i++) {
+        const tn_piece *piece = &b->pieces[i];
+        const float *from = run->feeds[piece->feed].frames + b->done[piece->feed] * width;
+        if (b->piece_count == 1) {
+            b->ports[0] = from;
+        } else {
+            memcpy(b->frames + at, from, piece->rows * width * sizeof *from);
+        }
+        at += piece->rows * width;
+    }
 }
 
-/* Where the step's outputs go: nowhere, to the one feed that asks, or to the gathering memory. */
+/* Where the step's outputs go: nowhere, straight to the feeds, or to the gathering memory. */
 static void aim_outputs(struct run *run) {
     tn_step_buffer *b = &run->session->buffer;
-    const tn_piece *asking = NULL;
+    const tn_piece *first = NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->piece_count; i++) {
-        if (b->pieces[i].outputs) { asking = &b->pieces[i], count++; }
+        if (!b->pieces[i].outputs) { continue; }
+        if (!first) { first = &b->pieces[i]; }
+        count++;
     }
-    int direct = count == 1 && (!pooled(run->session) || b->piece_count == 1);
-    b->outputs[0] = !count ? NULL : direct ? out_of(run, asking) : b->gathered;
+    int direct = b->in_line && (!pooled(run->session) || b->piece_count == count);
+    b->outputs[0] = !count ? NULL : direct ? out_of(run, first->feed) : b->gathered;
 }
 
 static void hand_out(struct run *run) {
@@ -209,7 +255,8 @@ static void hand_out(struct run *run) {
     for (uint32_t i = 0; i < b->piece_count; i++) {
         const tn_piece *piece = &b->pieces[i];
         if (piece->outputs) {
-            memcpy(out_of(run, piece), b->gathered + row * width, piece->outputs * width * sizeof(float));
+            memcpy(out_of(run, piece->feed), b->gathered + row * width,
+                   piece->outputs * width * sizeof(float));
         }
         row += pooled(run->session) ? 1 : piece->outputs;
     }
@@ -218,7 +265,9 @@ static void hand_out(struct run *run) {
 static int32_t fill_step(struct run *run, tn_error *err) {
     tn_session *s = run->session;
     tn_step_buffer *b = &s->buffer;
-    b->step = (tn_step){.tokens = b->tokens,
+    int frames = s->match->frame_width != 0;
+    b->step = (tn_step){.tokens = frames ? NULL : b->tokens,
+                        .ports = frames ? b->ports : NULL,
                         .sequence = b->sequence,
                         .index = b->index,
                         .position = b->position,
@@ -234,6 +283,7 @@ static int32_t fill_step(struct run *run, tn_error *err) {
         TN_TRY(fill_entry(run, i, err));
         fill_rows(run, i);
     }
+    if (frames) { aim_frames(run); }
     aim_outputs(run);
     return TN_VIEW(&s->match->view, &b->step, tn_step, err);
 }

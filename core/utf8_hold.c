@@ -26,6 +26,15 @@ static int may_follow(unsigned char lead, size_t at, unsigned char byte) {
     return byte >= low && byte <= high;
 }
 
+size_t tn_utf8_length(const unsigned char *bytes, size_t size) {
+    size_t length = size ? size_of(bytes[0]) : 0;
+    if (length > size) { return 0; }
+    for (size_t i = 1; i < length; i++) {
+        if (!may_follow(bytes[0], i, bytes[i])) { return 0; }
+    }
+    return length;
+}
+
 size_t tn_utf8_hold_flush(tn_utf8_hold *hold, char *out) {
     if (hold->count == 0) { return 0; }
     hold->count = 0;

@@ -18,6 +18,8 @@ typedef struct tn_utf8_hold {
 /** Room that `size` bytes may need when they come out. */
 #define TN_UTF8_ROOM(size) (((size) + 1) * 3)
 
+/** Bytes of the well-formed character at `bytes`, of which there are `size`; 0: there is none. */
+size_t tn_utf8_length(const unsigned char *bytes, size_t size);
 /** Takes `size` bytes and writes what is whole now to `out`, at most TN_UTF8_ROOM(size) bytes; returns how
  * many. */
 size_t tn_utf8_hold_push(tn_utf8_hold *hold, const char *bytes, size_t size, char *out);

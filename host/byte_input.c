@@ -103,3 +103,8 @@ int byte_input_line(struct byte_input *in, const char **line, size_t *size) {
         if (status != EXIT_DONE) { return status; }
     }
 }
+
+bool byte_input_waits(const struct byte_input *in) {
+    bool line = in->end > in->begin && memchr(in->data + in->begin, '\n', in->end - in->begin);
+    return !line && !in->ended && !is_ready(in);
+}

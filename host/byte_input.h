@@ -27,5 +27,7 @@ void byte_input_close(struct byte_input *in);
 int byte_input_block(struct byte_input *in, size_t most, const char **bytes, size_t *size);
 /* The next line without its end; *line NULL: the end. A last line without one is a line. Valid until the next call. */
 int byte_input_line(struct byte_input *in, const char **line, size_t *size);
+/* True if the next line, or the end, is not there yet. */
+bool byte_input_waits(const struct byte_input *in);
 
 #endif

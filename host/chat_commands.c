@@ -6,9 +6,9 @@
 #include "tenon/part.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct chat_action {
     const char *name, *operand, *help;
@@ -24,31 +24,58 @@ static int complain(const char *format, const char *what) {
 
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
-static int on_save(struct chat *chat, const char *path) {
-    tn_error err = TN_ERROR_INIT;
+static int32_t write_messages(const struct chat *chat, const char *path, tn_error *err) {
+    tn_part *part;
     char *text = json_dumps(chat->messages, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    tn_part *part = NULL;
-    if (!*path) { return free(text), complain("/save %s: the name of a file is missing", ""); }
-    int32_t code = text ? tn_part_create(path, &part, &err) : tn_fail(&err, TN_E_MEMORY, "not enough memory");
-    if (code == TN_OK) { code = tn_part_write(part, text, strlen(text), &err); }
-    if (code == TN_OK) { code = tn_part_write(part, "\n", 1, &err); }
-    if (code == TN_OK) {
-        code = tn_part_finish(part, &err);
-    } else {
-        tn_part_abandon(part);
-    }
+    if (!text) { TN_FAIL(err, TN_E_MEMORY, "not enough memory for the conversation as JSON"); }
+    int32_t code = tn_part_create(path, &part, err);
+    if (code == TN_OK) { code = tn_part_write(part, text, strlen(text), err); }
+    if (code == TN_OK) { code = tn_part_write(part, "\n", 1, err); }
     free(text);
-    return code == TN_OK ? EXIT_DONE : report_error(&err);
+    if (code == TN_OK) { return tn_part_finish(part, err); }
+    tn_part_abandon(part);
+    return code;
+}
+
+static int on_save_over(struct chat *chat, const char *path) {
+    tn_error err = TN_ERROR_INIT;
+    if (!*path) { return complain("/save%s: the name of a file is missing", ""); }
+    if (write_messages(chat, path, &err) != TN_OK) { return report_error(&err); }
+    chat_own_file(chat, path);
+    return EXIT_DONE;
+}
+
+static bool owns_file(const struct chat *chat, const char *path) {
+    size_t i;
+    json_t *file;
+    json_array_foreach (chat->files, i, file) {
+        if (same_place(path, json_string_value(file))) { return true; }
+    }
+    return false;
+}
+
+static int on_save(struct chat *chat, const char *path) {
+    if (access(path, F_OK) == 0 && !owns_file(chat, path)) {
+        return complain("/save: %s is there already (/save! FILE replaces it)", path);
+    }
+    return on_save_over(chat, path);
 }
 
 static int on_load(struct chat *chat, const char *path) {
     json_t *messages, *tools;
-    if (!*path) { return complain("/load %s: the name of a file is missing", ""); }
+    if (!*path) { return complain("/load%s: the name of a file is missing", ""); }
     int status = read_messages(path, &messages, &tools);
     if (status != EXIT_DONE) { return status; }
+    status = chat_prompt_tools(chat->options, tn_model_file(chat->g.model), tools, &chat->prompt);
+    if (status != EXIT_DONE) {
+        json_decref(messages);
+        return status;
+    }
+    chat->g.end = chat_prompt_end(&chat->prompt, chat->g.codec);
     json_decref(chat->messages);
     chat->messages = messages;
-    if (tools) { chat_prompt_set(&chat->prompt, "tools", tools); }
+    json_array_clear(chat->files);
+    chat_own_file(chat, path);
     return EXIT_DONE;
 }
 
@@ -58,6 +85,7 @@ static int on_clear(struct chat *chat, const char *argument) {
     (void)argument;
     json_t *system = json_incref(chat_system(chat));
     json_array_clear(chat->messages);
+    json_array_clear(chat->files);
     if (system) { json_array_append_new(chat->messages, system); }
     return EXIT_DONE;
 }
@@ -95,86 +123,50 @@ static int on_bye(struct chat *chat, const char *argument) {
 
 /* ---- settings --------------------------------------------------------------------------------------------------- */
 
-struct setting {
-    const char *name;
-    double low, high;
-    bool whole;
-};
-static const struct setting settings[] = {
-    {"temp", 0, 1e6, false},
-    {"top-k", 0, INT32_MAX, true},
-    {"top-p", 0, 1, false},
-    {"min-p", 0, 1, false},
-    {"repeat-penalty", 1e-6, 1e6, false},
-    {"repeat-last-n", -1, INT32_MAX, true},
-    {"seed", 0, 9007199254740992, true},
-    {"count", -1, INT32_MAX, true},
-};
-enum { SETTINGS = sizeof settings / sizeof *settings };
-
-static double setting_now(const struct chat *chat, size_t i) {
-    const tn_sampler_options *s = &chat->g.sampling;
-    const double now[SETTINGS] = {
-        s->temperature,    s->top_k,         s->top_p,        s->min_p,
-        s->repeat_penalty, s->repeat_last_n, (double)s->seed, (double)chat->options->count};
-    return now[i];
+/* A copy that lives as long as the chat; NULL: no memory. */
+static const char *keep_text(struct chat *chat, const char *text) {
+    json_t *kept = json_string_nocheck(text);
+    return json_array_append_new(chat->texts, kept) == 0 ? json_string_value(kept) : NULL;
 }
 
-static void change_setting(struct chat *chat, size_t i, double value) {
-    tn_sampler_options *s = &chat->g.sampling;
-    switch (i) {
-    case 0: s->temperature = value; break;
-    case 1: s->top_k = (uint32_t)value; break;
-    case 2: s->top_p = value; break;
-    case 3: s->min_p = value; break;
-    case 4: s->repeat_penalty = value; break;
-    case 5: s->repeat_last_n = (int32_t)value; break;
-    case 6: s->seed = (uint64_t)value; break;
-    default: chat->options->count = (int64_t)value; break;
-    }
+static int set_option(struct chat *chat, const char *name, const char *text) {
+    const char *kept = keep_text(chat, text);
+    return kept ? option_change(chat->options, name, kept) : complain("/set %s: not enough memory", name);
 }
 
-static int set_number(struct chat *chat, size_t i, const char *text) {
-    const struct setting *setting = &settings[i];
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value >= setting->low && value <= setting->high) ||
-        (setting->whole && value != floor(value))) {
-        fprintf(stderr, "tenon: /set %s: expected %s from %g to %g\n", setting->name,
-                setting->whole ? "a whole number" : "a number", setting->low, setting->high);
-        return EXIT_USAGE;
+static int set_named(struct chat *chat, const char *name, const char *value) {
+    if (option_can_change(name)) { return set_option(chat, name, value); }
+    if (jinja_uses(chat->prompt.template, name)) {
+        return chat_prompt_read(&chat->prompt, chat->options->command, "/set", name, value);
     }
-    change_setting(chat, i, value);
-    return EXIT_DONE;
+    return complain("/set %s: neither an option of a conversation (see /show) nor a variable of the template",
+                    name);
 }
 
-/* A variable of the template, as --set. */
-static int set_variable(struct chat *chat, const char *name, const char *text) {
-    json_error_t error;
-    if (!jinja_uses(chat->prompt.template, name)) {
-        return complain("/set %s: neither a setting (see /show) nor a variable of the template", name);
-    }
-    json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
-    if (!value) {
-        return complain("/set: the value is no JSON (%s); texts stand in double quotes", error.text);
-    }
-    chat_prompt_set(&chat->prompt, name, value);
-    return EXIT_DONE;
-}
-
+/* NAME VALUE or NAME=VALUE */
 static int on_set(struct chat *chat, const char *argument) {
-    char name[64];
-    size_t size = strcspn(argument, " =");
-    if (!size || size >= sizeof name || !argument[size]) {
-        return complain("/set: expected NAME VALUE%s", ", such as temp 0.5");
+    size_t size = strcspn(argument, " \t\n=");
+    const char *value = argument + size + strspn(argument + size, " \t");
+    if (*value == '=') { value += 1 + strspn(value + 1, " \t"); }
+    if (!size) { return complain("/set: expected NAME VALUE%s", ", such as temp 0.5"); }
+    char *name = strndup(argument, size);
+    if (!name) { return complain("/set: %s", "not enough memory"); }
+    int status = set_named(chat, name, value);
+    free(name);
+    return status;
+}
+
+/* Texts that may have anything in them, as JSON. */
+static json_t *list_value(const struct text_list *list) {
+    json_t *texts = json_array();
+    for (uint64_t i = 0; i < list->count; i++) {
+        json_array_append_new(texts, text_json(list->at[i], strlen(list->at[i])));
     }
-    memcpy(name, argument, size);
-    name[size] = 0;
-    const char *value = argument + size + strspn(argument + size, " =");
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if (strcmp(settings[i].name, name) == 0) { return set_number(chat, i, value); }
-    }
-    return set_variable(chat, name, value);
+    char *shown = json_dumps(texts, 0);
+    json_t *value = shown ? json_string(shown) : NULL;
+    free(shown);
+    json_decref(texts);
+    return value;
 }
 
 static int on_show(struct chat *chat, const char *argument) {
@@ -185,10 +177,10 @@ static int on_show(struct chat *chat, const char *argument) {
     set_count(report, "messages", json_array_size(chat->messages));
     set_count(report, "tokens in the cache", chat->g.held_count);
     set_count(report, "context", tn_model_context(chat->g.model));
-    for (size_t i = 0; i < SETTINGS; i++) {
-        double now = setting_now(chat, i);
-        json_object_set_new(report, settings[i].name,
-                            settings[i].whole ? json_integer((json_int_t)now) : json_real(now));
+    struct option_value option;
+    for (size_t at = 0; option_value_at(chat->options, &at, &option);) {
+        json_object_set_new(report, option.name,
+                            option.list ? list_value(option.list) : json_string(option.text));
     }
     if (chat_system(chat)) {
         json_object_set(report, "system", json_object_get(chat_system(chat), "content"));
@@ -205,11 +197,13 @@ static int on_help(struct chat *chat, const char *argument);
 static const struct chat_action actions[] = {
     {"help", "", "this list", on_help},
     {"clear", "", "begin a new conversation; the system message stays", on_clear},
-    {"save", "FILE", "write the conversation to FILE, as JSON", on_save},
+    {"save", "FILE",
+     "write the conversation to FILE, as JSON: a new file, or one it was read from or written to", on_save},
+    {"save!", "FILE", "the same, and replace whatever FILE is", on_save_over},
     {"load", "FILE", "go on with a conversation from FILE", on_load},
     {"system", "TEXT", "set the system message; without TEXT there is none", on_system},
-    {"show", "", "the model, the settings, how full the context is", on_show},
-    {"set", "NAME VALUE", "change a setting (see /show), or a variable of the template (VALUE is JSON)",
+    {"show", "", "the model, the options that /set changes, how full the context is", on_show},
+    {"set", "NAME VALUE", "change an option (see /show), or a variable of the template (VALUE is JSON)",
      on_set},
     {"undo", "", "take the last message and its answer back", on_undo},
     {"retry", "", "have the last message answered again", on_retry},

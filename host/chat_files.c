@@ -1,5 +1,5 @@
 /*
- * chat_files.c - conversations, tools and settings as JSON, from files and from the command line.
+ * chat_files.c - conversations and tools as JSON, from files and from the command line.
  */
 #include "chat_prompt.h"
 
@@ -89,26 +89,6 @@ int read_tools(const char *path, json_t **tools) {
     return status;
 }
 
-int read_setting(const char *command, const char *text, json_t *object) {
-    const char *equals = strchr(text, '=');
-    json_error_t error;
-    if (!equals || equals == text) {
-        return usage_error(command, "--set %s: expected NAME=JSON, such as enable_thinking=false", text);
-    }
-    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    char *name = strndup(text, (size_t)(equals - text));
-    int status = EXIT_DONE;
-    if (!value) {
-        status = usage_error(command, "--set %s: the value is no JSON (%s); texts stand in double quotes",
-                             text, error.text);
-    } else if (!name || json_object_set(object, name, value) != 0) {
-        status = usage_error(command, "--set %s: the name is no UTF-8", text);
-    }
-    json_decref(value);
-    free(name);
-    return status;
-}
-
 int read_time(const char *command, const char *text, int64_t *seconds) {
     struct tm time = {0};
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);
@@ -137,5 +117,7 @@ int read_prompt(const struct options *options, char **text, size_t *size) {
     if (!options->prompt) { return read_text(options->file, text, size); }
     *size = strlen(options->prompt);
     *text = strdup(options->prompt);
-    return *text ? EXIT_DONE : EXIT_FAILED;
+    if (*text) { return EXIT_DONE; }
+    fputs("tenon: not enough memory for the text of -p\n", stderr);
+    return EXIT_FAILED;
 }

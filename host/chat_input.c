@@ -20,6 +20,7 @@ struct chat_input {
     size_t line_room;
     char *text; /* the message */
     size_t size, room;
+    int status; /* why there is no more: EXIT_DONE at the end */
 };
 
 /* ---- lines -------------------------------------------------------------------------------------------------- */
@@ -50,6 +51,7 @@ static void open_terminal(struct chat_input *input) {
     el_set(input->edit, EL_SETTY, "-d", "-isig", NULL);
     el_set(input->edit, EL_BIND, "-s", "^C", "^A^K^V^C^J", NULL);
     el_set(input->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(input->edit, EL_BIND, "^I", "ed-insert", NULL);
 }
 
 /* A line with its newline, if it has one. */
@@ -64,7 +66,13 @@ static const char *read_line(struct chat_input *input, size_t *size) {
         return line;
     }
     ssize_t count = getline(&input->line, &input->line_room, stdin);
-    if (count <= 0) { return NULL; }
+    if (count <= 0) {
+        if (ferror(stdin) && !interrupted()) {
+            perror("tenon: standard input");
+            input->status = EXIT_FAILED;
+        }
+        return NULL;
+    }
     *size = (size_t)count;
     return input->line;
 }
@@ -111,9 +119,7 @@ static bool add_line(struct chat_input *input, const char *line, size_t size, bo
 
 static void remember(struct chat_input *input) {
     HistEvent event;
-    if (input->history && input->size && !strchr(input->text, '\n')) {
-        history(input->history, &event, H_ENTER, input->text);
-    }
+    if (input->history && input->size) { history(input->history, &event, H_ENTER, input->text); }
 }
 
 const char *chat_input_next(struct chat_input *input, size_t *size) {
@@ -123,14 +129,18 @@ const char *chat_input_next(struct chat_input *input, size_t *size) {
     while (more) {
         size_t length;
         const char *line = read_line(input, &length);
-        if (!line && (!input->more || input->edit)) { return NULL; }
+        if (!line && (!input->more || input->edit || input->status != EXIT_DONE)) { return NULL; }
         if (!line) { break; } /* the input ends within a message */
         if (input->edit && strncmp(line, CLEARED, strlen(CLEARED)) == 0) {
             input->more = quoted = false;
             input->size = 0;
             continue;
         }
-        if (!add_line(input, line, length, &quoted, &more)) { return NULL; }
+        if (!add_line(input, line, length, &quoted, &more)) {
+            fprintf(stderr, "tenon: not enough memory for a message of more than %zu bytes\n", input->size);
+            input->status = EXIT_FAILED;
+            return NULL;
+        }
         input->more = more;
     }
     remember(input);
@@ -148,6 +158,10 @@ struct chat_input *chat_input_open(void) {
     return input;
 }
 
+int chat_input_status(const struct chat_input *input) {
+    return input->status;
+}
+
 bool chat_input_is_terminal(const struct chat_input *input) {
     return input->edit != NULL;
 }
@@ -155,7 +169,10 @@ bool chat_input_is_terminal(const struct chat_input *input) {
 void chat_input_close(struct chat_input *input) {
     if (!input) { return; }
     if (input->history) { history_end(input->history); }
-    if (input->edit) { el_end(input->edit); }
+    if (input->edit) {
+        el_set(input->edit, EL_BIND, "-r", "^C", NULL); /* el_end() does not free what a key types */
+        el_end(input->edit);
+    }
     free(input->line);
     free(input->text);
     free(input);

@@ -17,5 +17,7 @@ bool chat_input_is_terminal(const struct chat_input *input);
  * input has ended (or a signal other than ^C came). A line that ends in a backslash goes on in the next one; one that
  * begins with """ goes on until one that ends so. ^C clears what is being typed. */
 const char *chat_input_next(struct chat_input *input, size_t *size);
+/* EXIT_FAILED if the input ended because it could not be read; the message is printed. */
+int chat_input_status(const struct chat_input *input);
 
 #endif

@@ -130,29 +130,69 @@ static json_t *special_texts(const tn_gguf *file, const tn_text_codec *codec) {
     return texts;
 }
 
-void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value) {
+bool chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value) {
     bool token = false;
     for (size_t i = 0; i < SPECIALS; i++) { token |= strcmp(specials[i].name, name) == 0; }
-    json_object_set_new(token ? prompt->trusted : prompt->given, name, value);
+    return json_object_set_new(token ? prompt->trusted : prompt->given, name, value) == 0;
+}
+
+int chat_prompt_read(struct chat_prompt *prompt, const char *command, const char *option, const char *name,
+                     const char *json) {
+    json_error_t error;
+    if (strcmp(name, "messages") == 0 || strcmp(name, "tools") == 0) {
+        return usage_error(command, "%s %s: messages come with --messages, tools with --tools", option, name);
+    }
+    json_t *value = json_loads(json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!value) {
+        return usage_error(command,
+                           "%s %s: the value is no JSON (column %d: %s); texts stand in double quotes",
+                           option, name, error.column, error.text);
+    }
+    if (chat_prompt_set(prompt, name, value)) { return EXIT_DONE; }
+    return usage_error(command, "%s %s: the name is no UTF-8", option, name);
+}
+
+/* NAME=JSON */
+static int read_setting(struct chat_prompt *prompt, const char *command, const char *text) {
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text) {
+        return usage_error(command, "--set %s: expected NAME=JSON, such as enable_thinking=false", text);
+    }
+    char *name = strndup(text, (size_t)(equals - text));
+    if (!name) {
+        fputs("tenon: not enough memory for --set\n", stderr);
+        return EXIT_FAILED;
+    }
+    int status = chat_prompt_read(prompt, command, "--set", name, equals + 1);
+    free(name);
+    return status;
 }
 
 static int read_settings(const struct options *options, struct chat_prompt *prompt) {
-    json_t *settings = json_object(), *value;
-    const char *name;
     int status = EXIT_DONE;
     for (uint64_t i = 0; i < options->settings.count && status == EXIT_DONE; i++) {
-        status = read_setting(options->command, options->settings.at[i], settings);
+        status = read_setting(prompt, options->command, options->settings.at[i]);
     }
-    if (json_object_get(settings, "messages") || json_object_get(settings, "tools")) {
-        status = usage_error(options->command, "--set: messages come with --messages, tools with --tools");
-    }
-    json_object_foreach (settings, name, value) { chat_prompt_set(prompt, name, json_incref(value)); }
-    json_decref(settings);
     if (status == EXIT_DONE && options->now) {
         prompt->now_fixed = true;
         status = read_time(options->command, options->now, &prompt->now);
     }
     return status;
+}
+
+/* Finds and compiles the template; without one in the file there is none then. */
+static int find_template(const struct options *options, const tn_gguf *file, bool tools,
+                         struct chat_prompt *prompt) {
+    struct jinja_fault fault;
+    int status = read_source(options, file, tools, prompt);
+    if (status != EXIT_DONE || !prompt->source) { return status; }
+    prompt->template = jinja_compile(prompt->source, prompt->source_size, &fault);
+    if (prompt->template) { return EXIT_DONE; }
+    template_fault(prompt, &fault);
+    if (!options->template_file) {
+        fputs("tenon: --raw runs the model without it, --template FILE with another\n", stderr);
+    }
+    return EXIT_FAILED;
 }
 
 int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
@@ -163,25 +203,41 @@ int chat_prompt_open(const struct options *options, const tn_gguf *file, const t
         json_decref(tools);
         status = read_tools(options->tools, &tools);
     }
-    if (status == EXIT_DONE) { status = read_source(options, file, tools != NULL, out); }
-    if (status != EXIT_DONE || !out->source) {
+    if (status == EXIT_DONE) { status = find_template(options, file, tools != NULL, out); }
+    if (status != EXIT_DONE || !out->template) {
         json_decref(tools);
         return status;
-    }
-    struct jinja_fault fault;
-    out->template = jinja_compile(out->source, out->source_size, &fault);
-    if (!out->template) {
-        json_decref(tools);
-        template_fault(out, &fault);
-        if (!options->template_file) {
-            fputs("tenon: --raw runs the model without it, --template FILE with another\n", stderr);
-        }
-        return EXIT_FAILED;
     }
     out->trusted = special_texts(file, codec);
     out->given = json_pack("{s:b, s:n}", "add_generation_prompt", 1, "documents");
     json_object_set_new(out->given, "tools", tools ? tools : json_null());
     return read_settings(options, out);
+}
+
+int chat_prompt_tools(const struct options *options, const tn_gguf *file, json_t *tools,
+                      struct chat_prompt *prompt) {
+    struct chat_prompt next = {0};
+    if (options->tools) {
+        json_decref(tools);
+        return EXIT_DONE;
+    }
+    int status = find_template(options, file, tools != NULL, &next);
+    if (status == EXIT_DONE && !next.template) {
+        fprintf(stderr, "tenon: %s: the file has a chat template for conversations with tools only\n",
+                options->model);
+        status = EXIT_FAILED;
+    }
+    if (status != EXIT_DONE) {
+        json_decref(tools);
+        free(next.source);
+        return status;
+    }
+    jinja_free(prompt->template);
+    free(prompt->source);
+    prompt->template = next.template;
+    keep_source(prompt, next.name, next.source, next.source_size);
+    json_object_set_new(prompt->given, "tools", tools ? tools : json_null());
+    return EXIT_DONE;
 }
 
 void chat_prompt_close(struct chat_prompt *prompt) {
@@ -197,11 +253,12 @@ void chat_prompt_close(struct chat_prompt *prompt) {
 bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,
                      struct jinja_fault *fault) {
     json_object_set(prompt->given, "messages", (json_t *)messages);
-    static const char *const roles[] = {"system", "developer", "user",    "assistant",
-                                        "tool",   "function",  "ipython", NULL};
+    static const char *const roles[] = {"system",   "developer", "user",        "assistant", "tool",
+                                        "function", "ipython",   "observation", NULL};
     struct jinja_input input = {.given = prompt->given,
                                 .trusted = prompt->trusted,
-                                .words = roles,
+                                .roles = roles,
+                                .stopped = interrupted,
                                 .now = prompt->now_fixed ? prompt->now : local_seconds()};
     jinja_limits_default(&input.limits);
     bool done = jinja_render(prompt->template, &input, out, fault);
@@ -211,27 +268,51 @@ bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct 
 
 int chat_prompt_render(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out) {
     struct jinja_fault fault;
-    return chat_prompt_try(prompt, messages, out, &fault) ? EXIT_DONE : template_fault(prompt, &fault);
+    if (chat_prompt_try(prompt, messages, out, &fault)) { return EXIT_DONE; }
+    return fault.kind == JINJA_STOPPED ? EXIT_INTERRUPTED : template_fault(prompt, &fault);
 }
 
-static bool has_id(const int32_t *ids, uint64_t count, int32_t id) {
-    for (uint64_t i = 0; i < count; i++) {
-        if (ids[i] == id) { return true; }
+/* True if the template has written BOS in front, perhaps behind white space of its own: the text begins with it, none of
+ * that was given, and it is that token. */
+static int32_t begins_with_bos(const tn_text_codec *codec, const struct jinja_output *rendered, int32_t bos,
+                               bool *out, tn_error *err) {
+    char piece[256];
+    int64_t size = tn_codec_piece(codec, bos, 0, piece, sizeof piece);
+    uint64_t begin = strspn(rendered->text, " \t\r\n"), count;
+    int32_t *ids;
+    *out = false;
+    if (size <= 0 || size > (int64_t)sizeof piece || rendered->size - begin < (uint64_t)size ||
+        memcmp(rendered->text + begin, piece, (size_t)size) != 0 ||
+        (rendered->given_count && rendered->given[0].begin < begin + (uint64_t)size)) {
+        return TN_OK;
     }
-    return false;
+    tn_codec_text front = {
+        .text = rendered->text, .size = begin + (uint64_t)size, .flags = TN_ENCODE_SPECIAL, .threads = 1};
+    TN_TRY(tn_codec_encode_text(codec, &front, &ids, NULL, &count, err));
+    *out = count > 0 && ids[count - 1] == bos;
+    free(ids);
+    return TN_OK;
 }
 
-/* Only what the template has written can be BOS, so where BOS is among the ids, the template has put it there. */
-static int32_t encode_once(const tn_text_codec *codec, tn_codec_text *text, int32_t **ids, uint64_t *count,
-                           tn_error *err) {
-    tn_vocab vocab = {.bos = -1};
+/* Puts BOS in front where the file asks for it and the template has not. */
+static int32_t add_bos(const tn_text_codec *codec, const struct jinja_output *rendered, int32_t **ids,
+                       uint64_t *count, tn_error *err) {
+    tn_vocab vocab;
+    bool there;
     tn_codec_vocab(codec, &vocab);
-    TN_TRY(tn_codec_encode_text(codec, text, ids, NULL, count, err));
-    if (!vocab.add_bos || has_id(*ids, *count, vocab.bos)) { return TN_OK; }
-    free(*ids);
-    *ids = NULL;
-    text->flags |= TN_ENCODE_ADD | TN_ENCODE_MORE;
-    return tn_codec_encode_text(codec, text, ids, NULL, count, err);
+    if (!vocab.add_bos) { return TN_OK; }
+    TN_TRY(begins_with_bos(codec, rendered, vocab.bos, &there, err));
+    if (there) { return TN_OK; }
+    int32_t *more = realloc(*ids, (*count + 1) * sizeof *more);
+    if (!more) {
+        TN_FAIL(err, TN_E_MEMORY, "not enough memory for a prompt of %llu tokens",
+                (unsigned long long)*count);
+    }
+    memmove(more + 1, more, *count * sizeof *more);
+    more[0] = vocab.bos;
+    *ids = more;
+    ++*count;
+    return TN_OK;
 }
 
 static int encode(const tn_text_codec *codec, const struct jinja_output *rendered, int32_t **ids,
@@ -251,7 +332,8 @@ static int encode(const tn_text_codec *codec, const struct jinja_output *rendere
                           .flags = TN_ENCODE_SPECIAL,
                           .plain = plain,
                           .plain_count = rendered->given_count};
-    int32_t code = encode_once(codec, &text, ids, count, &err);
+    int32_t code = tn_codec_encode_text(codec, &text, ids, NULL, count, &err);
+    if (code == TN_OK) { code = add_bos(codec, rendered, ids, count, &err); }
     free(plain);
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }

@@ -26,15 +26,23 @@ struct chat_prompt {
 int chat_prompt_open(const struct options *options, const tn_gguf *file, const tn_text_codec *codec,
                      json_t *tools, struct chat_prompt *out);
 void chat_prompt_close(struct chat_prompt *prompt);
+/* Goes over to the tools of another conversation, NULL: none, and to the template for them; takes over `tools`. With
+ * --tools nothing changes. EXIT_DONE; else the message is printed and the prompt is as it was. */
+int chat_prompt_tools(const struct options *options, const tn_gguf *file, json_t *tools,
+                      struct chat_prompt *prompt);
 /* Sets a variable of the template; takes over `value`. Texts of special tokens (bos_token and its like) count as the
- * template's own. */
-void chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value);
+ * template's own. False: the name is no UTF-8. */
+bool chat_prompt_set(struct chat_prompt *prompt, const char *name, json_t *value);
+/* The same from JSON, as a user gave it with `option` of `command`. EXIT_DONE, or EXIT_USAGE with the message printed. */
+int chat_prompt_read(struct chat_prompt *prompt, const char *command, const char *option, const char *name,
+                     const char *json);
 /* Renders; a fault is in *fault. */
 bool chat_prompt_try(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out,
                      struct jinja_fault *fault);
-/* The same with the fault printed: EXIT_DONE or EXIT_FAILED. */
+/* The same with the fault printed: EXIT_DONE, EXIT_FAILED or EXIT_INTERRUPTED, which prints nothing. */
 int chat_prompt_render(struct chat_prompt *prompt, const json_t *messages, struct jinja_output *out);
-/* Renders and encodes: ids to free(). BOS is put in front if the file asks for it and the template has not. */
+/* Renders and encodes: ids to free(). BOS is put in front if the file asks for it and the template has not. Status as
+ * of chat_prompt_render. */
 int chat_prompt_encode(struct chat_prompt *prompt, const tn_text_codec *codec, const json_t *messages,
                        int32_t **ids, uint64_t *count);
 /* The control token that the template puts behind what the assistant says: -1 if that cannot be told. */
@@ -47,8 +55,6 @@ int32_t chat_prompt_end(struct chat_prompt *prompt, const tn_text_codec *codec);
 int read_messages(const char *path, json_t **messages, json_t **tools);
 /* A file with an array of tools. */
 int read_tools(const char *path, json_t **tools);
-/* "NAME=JSON" into an object's members. */
-int read_setting(const char *command, const char *text, json_t *object);
 /* 2026-01-15T09:30:00 as seconds of a clock without zone. */
 int read_time(const char *command, const char *text, int64_t *seconds);
 int64_t local_seconds(void);

@@ -37,7 +37,11 @@ static int32_t run_once(const struct bench *bench, uint32_t count, bool one_by_o
     int32_t code = TN_OK;
     uint32_t piece = one_by_one ? 1 : count;
     for (uint32_t at = 0; at < count && code == TN_OK; at += piece) {
-        tn_feed feed = {sequence, bench->ids + at, piece, TN_WANT_LAST, bench->logits};
+        tn_feed feed = {.sequence = sequence,
+                        .ids = bench->ids + at,
+                        .count = piece,
+                        .want = TN_WANT_LAST,
+                        .out = bench->logits};
         code = tn_session_run(bench->session, &feed, 1, err);
     }
     *time = now_seconds() - start;

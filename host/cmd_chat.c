@@ -44,6 +44,10 @@ void chat_set_system(struct chat *chat, const char *text) {
     }
 }
 
+void chat_own_file(struct chat *chat, const char *path) {
+    json_array_append_new(chat->files, json_string_nocheck(path));
+}
+
 /* ---- a turn --------------------------------------------------------------------------------------------------- */
 
 static int keep_and_print(void *context, const char *text, uint64_t size) {
@@ -60,10 +64,9 @@ static int keep_and_print(void *context, const char *text, uint64_t size) {
     }
     memcpy(chat->answer + chat->answer_size, text, size);
     chat->answer_size += size;
-    if (fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0) { return EXIT_DONE; }
-    perror("tenon: standard output");
-    chat->done = true;
-    return EXIT_FAILED;
+    int status = generation_print(NULL, text, size);
+    chat->done |= status != EXIT_DONE;
+    return status;
 }
 
 static int context_full(const struct chat *chat, uint64_t count) {
@@ -75,6 +78,10 @@ static int context_full(const struct chat *chat, uint64_t count) {
     return EXIT_FAILED;
 }
 
+static void tell_stopped(const struct chat *chat) {
+    if (chat_input_is_terminal(chat->input)) { fputs("tenon: stopped\n", stderr); }
+}
+
 /* What there is to say of how an answer ended. */
 static void tell_stop(const struct chat *chat) {
     const char *stop = chat->g.stop;
@@ -82,8 +89,8 @@ static void tell_stop(const struct chat *chat) {
         fprintf(stderr,
                 "tenon: the context of %u tokens is full: the answer ends here (/undo, /clear, or -c)\n",
                 tn_model_context(chat->g.model));
-    } else if (strcmp(stop, "interrupt") == 0 && chat_input_is_terminal(chat->input)) {
-        fputs("tenon: stopped\n", stderr);
+    } else if (strcmp(stop, "interrupt") == 0) {
+        tell_stopped(chat);
     } else if (strcmp(stop, "length") == 0) {
         fprintf(stderr, "tenon: the answer ends after %lld tokens (-n)\n", (long long)chat->options->count);
     }
@@ -94,6 +101,7 @@ int chat_answer(struct chat *chat) {
     int32_t *ids = NULL;
     uint64_t count;
     int status = chat_prompt_encode(&chat->prompt, chat->g.codec, chat->messages, &ids, &count);
+    if (status == EXIT_INTERRUPTED) { tell_stopped(chat); }
     if (status != EXIT_DONE) { return status; }
     chat->answer_size = 0;
     if (count == 0) {
@@ -166,6 +174,7 @@ static int converse(struct chat *chat) {
         int one = turn(chat, text, size);
         if (status == EXIT_DONE && (!terminal || chat->done)) { status = one; }
     }
+    if (status == EXIT_DONE) { status = chat_input_status(chat->input); }
     if (interrupted()) { return EXIT_INTERRUPTED; }
     if (terminal && !chat->done) { putchar('\n'); } /* after ^D */
     return status;
@@ -176,6 +185,8 @@ static int converse(struct chat *chat) {
 static int begin(struct chat *chat) {
     const struct options *options = chat->options;
     json_t *tools = NULL;
+    chat->files = json_array();
+    chat->texts = json_array();
     int status = options->messages ? read_messages(options->messages, &chat->messages, &tools) : EXIT_DONE;
     if (status == EXIT_DONE) {
         status = chat_prompt_open(options, tn_model_file(chat->g.model), chat->g.codec, tools, &chat->prompt);
@@ -186,6 +197,7 @@ static int begin(struct chat *chat) {
                            options->model);
     }
     chat->g.end = chat_prompt_end(&chat->prompt, chat->g.codec);
+    if (options->messages) { chat_own_file(chat, options->messages); }
     if (!chat->messages) { chat->messages = json_array(); }
     if (options->system) { chat_set_system(chat, options->system); }
     chat->input = chat_input_open();
@@ -193,7 +205,7 @@ static int begin(struct chat *chat) {
         fputs("tenon: not enough memory to read messages\n", stderr);
         return EXIT_FAILED;
     }
-    return status;
+    return interrupted() ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
 int cmd_chat(struct options *options) {
@@ -211,6 +223,8 @@ int cmd_chat(struct options *options) {
     chat_input_close(chat.input);
     chat_prompt_close(&chat.prompt);
     json_decref(chat.messages);
+    json_decref(chat.files);
+    json_decref(chat.texts);
     free(chat.answer);
     tn_model_close(model);
     tn_engine_destroy(engine);

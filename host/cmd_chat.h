@@ -14,13 +14,17 @@ struct chat {
     struct chat_prompt prompt;
     struct chat_input *input;
     json_t *messages;
-    char *answer; /* what the model has said of the present turn */
+    json_t *files; /* the paths that this conversation was read from or written to */
+    json_t *texts; /* what /set gave: the options point to it */
+    char *answer;  /* what the model has said of the present turn */
     size_t answer_size, answer_room;
     bool done;
 };
 
 /* Has the model answer the conversation, which ends with a message to it, and adds the answer. */
 int chat_answer(struct chat *chat);
+/* Remembers a file as one that the conversation may be written over. */
+void chat_own_file(struct chat *chat, const char *path);
 /* Carries out "/NAME ARGUMENT". EXIT_DONE, or a status, message printed: the conversation is as it was. */
 int chat_command(struct chat *chat, const char *line);
 /* Takes the last message of the user and all behind it away; false if there is none. */

@@ -17,6 +17,7 @@ struct id_reader {
     uint64_t place, number; /* bytes read; ids read */
     uint64_t value;
     bool inside; /* a number has begun */
+    bool comma;  /* one has come since the last number */
 };
 
 static uint32_t decode_flags(bool skip) {
@@ -30,7 +31,7 @@ static int end_number(struct id_reader *reader) {
     const char *text;
     uint64_t size;
     if (!reader->inside) { return EXIT_DONE; }
-    reader->inside = false;
+    reader->inside = reader->comma = false;
     reader->number++;
     if (tn_stream_push(reader->stream, (int32_t)reader->value, &text, &size, &err) != TN_OK) {
         fprintf(stderr, "tenon: %s: number %" PRIu64 ", up to byte %" PRIu64 ": %s\n", reader->name,
@@ -49,6 +50,17 @@ static int bad_byte(const struct id_reader *reader, unsigned char byte) {
     return EXIT_USAGE;
 }
 
+/* A comma stands behind a number; one may end the ids. */
+static int take_comma(struct id_reader *reader) {
+    if (reader->comma || reader->number == 0) {
+        fprintf(stderr, "tenon: %s: byte %" PRIu64 ": a comma without a token id before it\n", reader->name,
+                reader->place + 1);
+        return EXIT_USAGE;
+    }
+    reader->comma = true;
+    return EXIT_DONE;
+}
+
 static int read_ids(struct id_reader *reader, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -62,6 +74,7 @@ static int read_ids(struct id_reader *reader, const char *text, size_t size) {
             }
         } else if (byte == ',' || byte == ' ' || (byte >= '\t' && byte <= '\r')) {
             int status = end_number(reader);
+            if (status == EXIT_DONE && byte == ',') { status = take_comma(reader); }
             if (status != EXIT_DONE) { return status; }
         } else {
             return bad_byte(reader, byte);

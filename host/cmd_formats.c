@@ -120,12 +120,7 @@ int cmd_formats(struct options *options) {
         list.rows = json_array();
         json_object_set_new(report, "formats", list.rows);
         status = list_formats(&list);
-        if (options->json) {
-            print_json(report, stdout);
-        } else {
-            print_report(report, stdout);
-        }
-        json_decref(report);
+        finish_report(options, report);
     }
     free(list.types);
     tn_engine_destroy(list.engine);
@@ -182,12 +177,7 @@ static void print_check(struct check *check) {
     set_count(report, "bad_blocks", check->bad);
     json_object_set(report, "faults", check->faults);
     json_object_set(report, "not_checked", check->unchecked);
-    if (check->options->json) {
-        print_json(report, stdout);
-    } else {
-        print_report(report, stdout);
-    }
-    json_decref(report);
+    finish_report(check->options, report);
 }
 
 int cmd_check(struct options *options) {

@@ -40,7 +40,8 @@ static int32_t run_chunk(struct gathering *g, const int32_t *ids, tn_error *err)
     TN_TRY(tn_seq_truncate(g->sequence, 0, err));
     for (uint32_t at = 0; at < g->chunks.size; at += g->piece) {
         uint32_t left = g->chunks.size - at, count = left < g->piece ? left : g->piece;
-        tn_feed feed = {g->sequence, ids + at, count, want, g->logits};
+        tn_feed feed = {
+            .sequence = g->sequence, .ids = ids + at, .count = count, .want = want, .out = g->logits};
         TN_TRY(tn_session_run(g->session, &feed, 1, err));
     }
     return TN_OK;
@@ -215,12 +216,7 @@ static int print_summary(const struct gathering *g) {
     if (status != EXIT_DONE) { return status; }
     json_t *report = json_object();
     describe(g, &summary, report);
-    if (g->options->json) {
-        print_json(report, stdout);
-    } else {
-        print_report(report, stdout);
-    }
-    json_decref(report);
+    finish_report(g->options, report);
     return EXIT_DONE;
 }
 

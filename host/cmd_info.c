@@ -3,6 +3,8 @@
  */
 #include "commands.h"
 
+#include "tenon/ctc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,10 +167,29 @@ static json_t *histogram_json(const struct info *info) {
     return rows;
 }
 
+/* A model that reads frames has an alphabet where others have layers and a vocabulary. */
+static void add_recogniser(struct info *info, const tn_facts *facts) {
+    const tn_alphabet *alphabet = tn_fit_alphabet(info->fit);
+    set_text(info->report, "kind", "recogniser");
+    set_count(info->report, "frame_width", facts->width);
+    set_count(info->report, "context", facts->context);
+    if (!alphabet) { return; }
+    set_count(info->report, "alphabet", alphabet->size);
+    set_count(info->report, "blank", alphabet->blank);
+    json_object_set_new(info->report, "bigrams", json_boolean(alphabet->bigram_weight > 0));
+    if (alphabet->bigram_weight > 0) {
+        json_object_set_new(info->report, "bigram_weight", json_real(alphabet->bigram_weight));
+    }
+}
+
 static void add_facts(struct info *info) {
     const tn_facts *facts = tn_fit_facts(info->fit);
     json_t *report = info->report;
     if (!facts) { return; }
+    if (facts->kind == TN_ARCH_RECOGNISER) {
+        add_recogniser(info, facts);
+        return;
+    }
     set_text(report, "kind", facts->kind == TN_ARCH_ENCODER ? "encoder" : "decoder");
     set_count(report, "layers", facts->layers);
     set_count(report, "width", facts->width);
@@ -226,6 +247,13 @@ static void add_audit(struct info *info) {
                  (unsigned long long)tensors, (unsigned long long)(tensors - read));
     }
     set_text(info->report, "audit", text);
+    json_t *unused = json_array();
+    for (uint32_t i = 0; tn_fit_unused(info->fit, i); i++) {
+        const char *name = tn_fit_unused(info->fit, i);
+        json_array_append_new(unused, text_json(name, strlen(name)));
+    }
+    if (json_array_size(unused)) { json_object_set(info->report, "known_and_unneeded", unused); }
+    json_decref(unused);
 }
 
 static void add_file(struct info *info) {

@@ -3,7 +3,6 @@
  */
 #include "commands.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,33 +21,10 @@ struct logits {
     uint32_t width;
 };
 
-static int parse_ids(const char *list, int32_t **out, uint64_t *count) {
-    int32_t *ids = malloc((strlen(list) / 2 + 1) * sizeof *ids); /* an id takes a digit and a separator */
-    *out = ids;
-    *count = 0;
-    if (!ids) {
-        fprintf(stderr, "tenon: --ids: not enough memory\n");
-        return EXIT_FAILED;
-    }
-    for (const char *at = list;;) {
-        at += strspn(at, ", \t\r\n");
-        if (!*at) { break; }
-        char *end;
-        errno = 0;
-        long long id = strtoll(at, &end, 10);
-        if (end == at || errno || id < 0 || id > INT32_MAX || !strchr(", \t\r\n", *end)) {
-            return usage_error("logits", "--ids: \"%.20s\" is no token id", at);
-        }
-        ids[(*count)++] = (int32_t)id;
-        at = end;
-    }
-    return *count ? EXIT_DONE : usage_error("logits", "--ids: the list is empty");
-}
-
 static int read_ids(struct logits *run) {
     const struct options *options = run->options;
     if (!options->ids == !options->prompt) { return usage_error("logits", "give either --ids or -p"); }
-    if (options->ids) { return parse_ids(options->ids, &run->ids, &run->id_count); }
+    if (options->ids) { return parse_ids(options, &run->ids, &run->id_count); }
     const tn_text_codec *codec = tn_model_codec(run->model);
     if (!codec) { return usage_error("logits", "%s has no tokenizer: give --ids", options->model); }
     tn_error err = TN_ERROR_INIT;
@@ -61,7 +37,11 @@ static int read_ids(struct logits *run) {
 
 static int run_rows(struct logits *run, const int32_t *ids, uint32_t count, uint32_t want) {
     tn_error err = TN_ERROR_INIT;
-    tn_feed feed = {run->sequence, ids, count, want, want == TN_WANT_NONE ? NULL : run->rows};
+    tn_feed feed = {.sequence = run->sequence,
+                    .ids = ids,
+                    .count = count,
+                    .want = want,
+                    .out = want == TN_WANT_NONE ? NULL : run->rows};
     int32_t code = tn_session_run(run->session, &feed, 1, &err);
     if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
     return code == TN_OK ? EXIT_DONE : report_error(&err);
@@ -152,7 +132,7 @@ static int compute(struct logits *run) {
                 run->width);
         return report_error(&err);
     }
-    if (options->out) { status = array_file_create(options->out, run->id_count, run->width, &run->file); }
+    if (options->out) { status = array_file_create(options, run->width, &run->file); }
     if (status == EXIT_DONE) { status = write_rows(run); }
     if (status == EXIT_DONE && run->file) {
         status = array_file_finish(run->file);

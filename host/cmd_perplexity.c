@@ -36,7 +36,11 @@ struct perplexity {
 /* ---- a chunk --------------------------------------------------------------------------------------------- */
 
 static int32_t feed(struct perplexity *p, const int32_t *ids, uint32_t count, uint32_t want, tn_error *err) {
-    tn_feed f = {p->sequence, ids, count, want, want == TN_WANT_ALL ? p->logits : NULL};
+    tn_feed f = {.sequence = p->sequence,
+                 .ids = ids,
+                 .count = count,
+                 .want = want,
+                 .out = want == TN_WANT_ALL ? p->logits : NULL};
     return tn_session_run(p->session, &f, 1, err);
 }
 
@@ -179,12 +183,7 @@ static int print_result(struct perplexity *p) {
     double tokens = (double)p->chunks.count * (p->chunks.size - 1);
     json_object_set_new(report, "seconds", json_real(p->seconds));
     json_object_set_new(report, "tokens_per_second", json_real(tokens / p->seconds));
-    if (p->options->json) {
-        print_json(report, stdout);
-    } else {
-        print_report(report, stdout);
-    }
-    json_decref(report);
+    finish_report(p->options, report);
     return EXIT_DONE;
 }
 

@@ -26,14 +26,10 @@ static void print_plan(const tn_fit *fit, const struct options *options) {
     json_t *report = json_object();
     json_object_set_new(report, "file", text_json(options->model, strlen(options->model)));
     json_object_set_new(report, "ops", plan_json(fit));
-    if (tn_fit_code(fit) != TN_OK) { json_object_set_new(report, "reasons", reasons_json(fit)); }
-    if (options->json) {
-        print_json(report, stdout);
-    } else {
-        json_object_del(report, "reasons");
-        print_report(report, stdout);
+    if (options->json && tn_fit_code(fit) != TN_OK) {
+        json_object_set_new(report, "reasons", reasons_json(fit));
     }
-    json_decref(report);
+    finish_report(options, report);
 }
 
 int cmd_plan(struct options *options) {

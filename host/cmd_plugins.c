@@ -4,6 +4,7 @@
  */
 #include "commands.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The values that a manifest claims under one key, or under all as "key value", in one string of a list. */
@@ -79,7 +80,54 @@ static void print_list(const tn_engine *engine, FILE *out) {
     }
 }
 
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each once, sorted: two plugins may claim a name. Returns how many; names may be NULL, then all claims are counted. */
+static size_t architecture_names(const tn_engine *engine, const char **names) {
+    size_t count = 0, kept = 0;
+    for (uint32_t i = 0; i < tn_engine_plugin_count(engine); i++) {
+        const tn_plugin_info *plugin = tn_engine_plugin(engine, i);
+        for (uint32_t k = 0; k < plugin->claim_count && plugin->fault == TN_OK; k++) {
+            if (strcmp(plugin->claims[k].key, "architecture") != 0) { continue; }
+            if (names) { names[count] = plugin->claims[k].value; }
+            count++;
+        }
+    }
+    if (!names) { return count; }
+    qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0) { names[kept++] = names[i]; }
+    }
+    return kept;
+}
+
+static int list_names(const tn_engine *engine, const struct options *options) {
+    const char **names = calloc(architecture_names(engine, NULL) + 1, sizeof *names);
+    if (!names) {
+        fputs("tenon: not enough memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    size_t count = architecture_names(engine, names);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) { json_array_append_new(list, text_json(names[i], strlen(names[i]))); }
+    if (options->json) {
+        print_json(list, stdout);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            print_clean(names[i], stdout);
+            putchar('\n');
+        }
+        printf("%zu architectures\n", count);
+    }
+    json_decref(list);
+    free(names);
+    return EXIT_DONE;
+}
+
 static int list(const tn_engine *engine, const struct options *options) {
+    if (options->names) { return list_names(engine, options); }
     if (!options->json) {
         print_list(engine, stdout);
         return EXIT_DONE;

@@ -59,6 +59,7 @@ static int prepare(struct generation *g, int32_t **ids, uint64_t *count) {
     const struct options *options = g->options;
     struct chat_prompt prompt = {0};
     json_t *messages = NULL, *tools = NULL;
+    if (options->raw && only_for_templates(options)) { return refuse_messages(options); }
     int status = options->messages ? read_messages(options->messages, &messages, &tools) : EXIT_DONE;
     if (status == EXIT_DONE && !options->raw) {
         status = chat_prompt_open(options, tn_model_file(g->model), g->codec, tools, &prompt);
@@ -83,20 +84,13 @@ static int prepare(struct generation *g, int32_t **ids, uint64_t *count) {
     return status;
 }
 
-static int print_answer(void *context, const char *text, uint64_t size) {
-    (void)context;
-    if (fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0) { return EXIT_DONE; }
-    perror("tenon: standard output");
-    return EXIT_FAILED;
-}
-
-static int answer(const struct options *options, tn_model *model) {
+static int answer(struct options *options, tn_model *model) {
     struct generation g;
     int32_t *ids = NULL;
     uint64_t count = 0;
     int status = generation_open(options, model, &g);
     if (status == EXIT_DONE) { status = prepare(&g, &ids, &count); }
-    if (status == EXIT_DONE) { status = generation_answer(&g, ids, count, print_answer, NULL); }
+    if (status == EXIT_DONE) { status = generation_answer(&g, ids, count, generation_print, NULL); }
     if (status == EXIT_DONE) {
         if (fflush(stdout) == 0 && !options->quiet) { generation_report(&g); }
         if (interrupted()) { status = EXIT_INTERRUPTED; }

@@ -91,12 +91,11 @@ static int print_info(const struct options *options, const tn_gguf *file, const 
         int64_t size = tn_codec_piece(codec, end, 0, piece, sizeof piece);
         json_object_set_new(report, "turn_ends_with", text_json(piece, (size_t)(size < 256 ? size : 256)));
     }
-    if (options->json) {
-        print_json(report, stdout);
-    } else {
-        print_report(report, stdout);
+    if (interrupted()) { /* what was rendered was cut short, and tells nothing */
+        json_decref(report);
+        return EXIT_INTERRUPTED;
     }
-    json_decref(report);
+    finish_report(options, report);
     return EXIT_DONE;
 }
 

@@ -109,6 +109,26 @@ const struct command commands[] = {
      "the answer is {\"text\": ...} or, where that is no UTF-8, {\"text_b64\": ...}. A line that is wrong gives "
      "{\"error\": ...} in its place, and status 2 at the end.",
      cmd_detokenize},
+    {CMD_EMBED, "embed", "[TEXT ...]", "texts as vectors",
+     "Computes a vector for each text and writes one a line, its numbers separated by blanks. Many texts go through the model "
+     "in one step; each gets the same vector, to the bit, as it would alone. Tokens that the file asks for (BOS, EOS, CLS, "
+     "SEP) are added; text of control tokens is text. Lines that come through a pipe are answered as they come.",
+     cmd_embed},
+    {CMD_RERANK, "rerank", "[DOC ...]", "which texts answer a question best",
+     "Scores each document together with the query by the model's classification head, and writes number, score and text of "
+     "each, best first, separated by tabs. Scores are what the model gives, in no fixed range; of equal ones the earlier "
+     "document comes first. A file without classification head is refused.",
+     cmd_rerank},
+    {CMD_OCR, "ocr", "", "a line of text from its frames",
+     "Reads the frames of a line, rows of numbers that another program has made of a picture, and writes the text that the "
+     "model reads in them, by ctc: each frame gives a symbol of the model's alphabet or none, and repetitions count once.",
+     cmd_ocr},
+    {CMD_TRACE, "trace", "", "what every value of the graph holds",
+     "Runs a text and lists each value of the model's graph in its order: name, op, shape, mean, the number of the greatest "
+     "magnitude, and how many are no numbers (NaN). With --op all numbers of one value, a row a token. Who writes an "
+     "architecture compares them with those of another program until the first difference. Results of a split are called "
+     "NAME:0, NAME:1 and so on.",
+     cmd_trace},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

@@ -28,6 +28,10 @@ int cmd_imatrix(struct options *options);
 int cmd_perplexity(struct options *options);
 int cmd_tokenize(struct options *options);
 int cmd_detokenize(struct options *options);
+int cmd_embed(struct options *options);
+int cmd_rerank(struct options *options);
+int cmd_ocr(struct options *options);
+int cmd_trace(struct options *options);
 
 /* ---- shared.c: engine and messages ------------------------------------------------------------------- */
 
@@ -49,6 +53,8 @@ int fit_status(const tn_fit *fit);
 void print_reasons(const tn_fit *fit, FILE *out);
 /* A whole file or, with NULL, standard input, NUL at the end; to be freed. */
 int read_text(const char *path, char **text, size_t *size);
+/* Ids of options->ids, separated by commas or blanks, one at least; to be freed, also on failure. */
+int parse_ids(const struct options *options, int32_t **out, uint64_t *count);
 /* Both are there and are one file, by whatever names; NULL is none. */
 bool same_place(const char *a, const char *b);
 double now_seconds(void);
@@ -83,6 +89,8 @@ void progress_end(struct progress *p); /* before anything else is printed */
 
 /* Prints a JSON object as lines "label: value", keys in their order; arrays of objects become tables. */
 void print_report(const json_t *report, FILE *out);
+/* Prints a report as text or, with --json, as it is, and lets go of it. */
+void finish_report(const struct options *options, json_t *report);
 /* Writes JSON, indented, and a newline. */
 void print_json(const json_t *value, FILE *out);
 /* The reasons of a fit as an array of {code, subject, found, wanted, remedy, more}. */
@@ -98,9 +106,8 @@ json_t *text_json(const char *text, size_t size);
 /* ---- array_file.c: FILE.f32 and FILE.npy -------------------------------------------------------------- */
 
 struct array_file;
-/* A file of rows x width floats, written beside and renamed when finished. EXIT_DONE or a status, message
- * printed. */
-int array_file_create(const char *path, uint64_t rows, uint64_t width, struct array_file **out);
+/* A file of rows of `width` floats, written beside and renamed when finished. EXIT_DONE or a status, message printed. */
+int array_file_create(const struct options *options, uint64_t width, struct array_file **out);
 int array_file_write(struct array_file *file, const float *data, uint64_t rows);
 int array_file_finish(struct array_file *file);   /* frees it */
 void array_file_abandon(struct array_file *file); /* frees it; NULL is fine */

@@ -10,31 +10,19 @@
 static uint64_t fresh_seed(void) {
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) { seed = (uint64_t)(now_seconds() * 1e9); }
-    return seed >> 11; /* a number that JSON and /set can say */
+    return seed;
 }
 
-int generation_open(const struct options *options, tn_model *model, struct generation *out) {
+int generation_open(struct options *options, tn_model *model, struct generation *out) {
     tn_error err = TN_ERROR_INIT;
-    uint32_t flags = options->special ? 0 : TN_DECODE_SKIP_SPECIAL;
     *out = (struct generation){.options = options, .model = model, .codec = tn_model_codec(model), .end = -1};
     if (!out->codec || tn_model_output_kind(model) != TN_OUTPUT_LOGITS) {
         return usage_error(options->command,
                            "%s: the model does not continue texts (it has no tokenizer or no logits)",
                            options->model);
     }
-    out->sampling = (tn_sampler_options){
-        .seed = options->seed_given ? options->seed : fresh_seed(),
-        .temperature = options->temperature,
-        .top_k = (uint32_t)options->top_k,
-        .top_p = options->top_p,
-        .min_p = options->min_p,
-        .repeat_penalty = options->repeat_penalty,
-        .repeat_last_n = (int32_t)options->repeat_last,
-    };
     if (tn_session_create(model, NULL, &out->session, &err) != TN_OK ||
-        tn_seq_create(out->session, &out->sequence, &err) != TN_OK ||
-        tn_stream_create(out->codec, flags, 0, &out->stream, &err) != TN_OK ||
-        tn_stops_create(options->stops.at, NULL, options->stops.count, &out->stops, &err) != TN_OK) {
+        tn_seq_create(out->session, &out->sequence, &err) != TN_OK) {
         return report_error(&err);
     }
     uint32_t width = tn_model_output_width(model);
@@ -43,16 +31,25 @@ int generation_open(const struct options *options, tn_model *model, struct gener
         tn_fail(&err, TN_E_MEMORY, "not enough memory for %u logits", width);
         return report_error(&err);
     }
-    if (options->verbose) { fprintf(stderr, "tenon: seed %llu\n", (unsigned long long)out->sampling.seed); }
+    if (!options->seed_given) { options->seed = fresh_seed(); }
+    if (options->verbose) { fprintf(stderr, "tenon: seed %llu\n", (unsigned long long)options->seed); }
     return EXIT_DONE;
 }
 
-void generation_close(struct generation *g) {
-    free(g->logits);
-    free(g->held);
+/* Frees what is made for each answer. */
+static void forget_answer(struct generation *g) {
     tn_sampler_free(g->sampler);
     tn_stops_free(g->stops);
     tn_stream_free(g->stream);
+    g->sampler = NULL;
+    g->stops = NULL;
+    g->stream = NULL;
+}
+
+void generation_close(struct generation *g) {
+    forget_answer(g);
+    free(g->logits);
+    free(g->held);
     tn_session_destroy(g->session);
 }
 
@@ -78,7 +75,11 @@ static int hold(struct generation *g, const int32_t *ids, uint64_t count) {
 static int feed(struct generation *g, const int32_t *ids, uint64_t count, double *time) {
     tn_error err = TN_ERROR_INIT;
     double start = now_seconds();
-    tn_feed next = {g->sequence, ids, (uint32_t)count, TN_WANT_LAST, g->logits};
+    tn_feed next = {.sequence = g->sequence,
+                    .ids = ids,
+                    .count = (uint32_t)count,
+                    .want = TN_WANT_LAST,
+                    .out = g->logits};
     int32_t code = tn_session_run(g->session, &next, 1, &err);
     if (code == TN_E_CANCELLED && !interrupted()) { /* left over from a ^C that came after the last answer */
         code = tn_session_run(g->session, &next, 1, &err);
@@ -100,6 +101,13 @@ static int feed_prompt(struct generation *g, const int32_t *ids, uint64_t count)
     g->held_count = same;
     g->prompt_count = count - same;
     return feed(g, ids + same, count - same, &g->prompt_time);
+}
+
+int generation_print(void *context, const char *text, uint64_t size) {
+    (void)context;
+    if (fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0) { return EXIT_DONE; }
+    perror("tenon: standard output");
+    return EXIT_FAILED;
 }
 
 /* ---- an answer ------------------------------------------------------------------------------------------- */
@@ -171,28 +179,37 @@ static int generate(struct generation *g, generation_sink *sink, void *context) 
     return status == EXIT_DONE ? show_rest(g, sink, context) : status;
 }
 
-/* A sampler that knows the prompt, seeded anew for each answer: trying again gives another one. */
-static int start_sampler(struct generation *g, const int32_t *ids, uint64_t count) {
+/* What picks, shows and stops, as the options now say; the sampler knows the prompt. */
+static int prepare_answer(struct generation *g, const int32_t *ids, uint64_t count) {
+    const struct options *options = g->options;
+    const tn_sampler_options sampling = {
+        .seed = options->seed,
+        .temperature = options->temperature,
+        .top_k = (uint32_t)options->top_k,
+        .top_p = options->top_p,
+        .min_p = options->min_p,
+        .repeat_penalty = options->repeat_penalty,
+        .repeat_last_n = (int32_t)options->repeat_last,
+    };
+    uint32_t flags = options->special ? 0 : TN_DECODE_SKIP_SPECIAL;
     tn_error err = TN_ERROR_INIT;
-    tn_sampler_free(g->sampler);
-    g->sampler = NULL;
-    if (tn_sampler_create(&g->sampling, tn_model_output_width(g->model), &g->sampler, &err) != TN_OK) {
+    forget_answer(g);
+    if (tn_sampler_create(&sampling, tn_model_output_width(g->model), &g->sampler, &err) != TN_OK ||
+        tn_stops_create(options->stops.at, NULL, options->stops.count, &g->stops, &err) != TN_OK ||
+        tn_stream_create(g->codec, flags, 0, &g->stream, &err) != TN_OK) {
         return report_error(&err);
     }
-    g->sampling.seed++;
+    g->options->seed++;
     for (uint64_t i = 0; i < count; i++) { tn_sampler_accept(g->sampler, ids[i]); }
     return EXIT_DONE;
 }
 
 int generation_answer(struct generation *g, const int32_t *ids, uint64_t count, generation_sink *sink,
                       void *context) {
-    const char *rest;
-    uint64_t size;
     g->prompt_count = g->generated = 0;
     g->prompt_time = g->generate_time = 0;
     g->stop = NULL;
-    tn_stops_flush(g->stops, &rest, &size);
-    int status = start_sampler(g, ids, count);
+    int status = prepare_answer(g, ids, count);
     interrupt_session(g->session);
     if (status == EXIT_DONE) { status = feed_prompt(g, ids, count); }
     if (status == EXIT_DONE && !g->stop) { status = generate(g, sink, context); }

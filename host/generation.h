@@ -7,7 +7,7 @@
 #include "commands.h"
 
 struct generation {
-    const struct options *options;
+    struct options *options; /* they may change between answers */
     tn_model *model;
     const tn_text_codec *codec;
     tn_session *session;
@@ -15,7 +15,6 @@ struct generation {
     tn_stream *stream;
     tn_stops *stops;
     tn_sampler *sampler;
-    tn_sampler_options sampling;
     float *logits;
     int32_t *held; /* the ids that the sequence holds */
     uint64_t held_count, held_room;
@@ -28,9 +27,12 @@ struct generation {
 
 /* Where an answer's text goes, as it comes; EXIT_DONE or a status that ends the answer. */
 typedef int generation_sink(void *context, const char *text, uint64_t size);
+/* To standard output, at once; the context is not used. */
+generation_sink generation_print;
 
-/* Opens a session of a model that continues texts; a generation is closed in every case. */
-int generation_open(const struct options *options, tn_model *model, struct generation *out);
+/* Opens a session of a model that continues texts; a generation is closed in every case. Options without a seed get one;
+ * each answer adds one to it, so that trying again gives another. */
+int generation_open(struct options *options, tn_model *model, struct generation *out);
 void generation_close(struct generation *g);
 /* Continues `count` ids, one at least. What the sequence holds of them already is not computed again. ^C ends the
  * answer, not more: g->stop says so. */

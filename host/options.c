@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -50,27 +51,27 @@ static const struct row rows[] = {
      "the time that templates see, such as 2026-01-15T09:30:00 (default: local time)"},
     {CMD_TEMPLATE, 0, "info", FLAG, AT(template_info), NO_LIMITS, NULL,
      "what the template supports: system messages, tools, thinking, and what ends a turn"},
-    {CMD_GENERATE, 'n', "count", INTEGER, AT(count), -1, INT32_MAX, "N",
+    {CMD_GENERATE | CMD_SET, 'n', "count", INTEGER, AT(count), -1, INT32_MAX, "N",
      "stop after N tokens (default: -1, at the end of the text or of the context)"},
-    {CMD_GENERATE, 0, "seed", SEED, AT(seed), NO_LIMITS, "S",
+    {CMD_GENERATE | CMD_SET, 0, "seed", SEED, AT(seed), NO_LIMITS, "S",
      "seed of the sampler (default: a different one each time)"},
-    {CMD_GENERATE, 0, "temp", REAL, AT(temperature), 0, 1e6, "T",
+    {CMD_GENERATE | CMD_SET, 0, "temp", REAL, AT(temperature), 0, 1e6, "T",
      "temperature (default: 0.8); 0 takes the most likely token"},
-    {CMD_GENERATE, 0, "top-k", INTEGER, AT(top_k), 0, INT32_MAX, "K",
+    {CMD_GENERATE | CMD_SET, 0, "top-k", INTEGER, AT(top_k), 0, INT32_MAX, "K",
      "only the K most likely tokens (default: 40; 0: all)"},
-    {CMD_GENERATE, 0, "top-p", REAL, AT(top_p), 0, 1, "P",
+    {CMD_GENERATE | CMD_SET, 0, "top-p", REAL, AT(top_p), 0, 1, "P",
      "only the most likely tokens that make up probability P (default: 0.95; 1: all)"},
-    {CMD_GENERATE, 0, "min-p", REAL, AT(min_p), 0, 1, "P",
+    {CMD_GENERATE | CMD_SET, 0, "min-p", REAL, AT(min_p), 0, 1, "P",
      "only tokens at least P times as likely as the most likely one (default: 0.05; 0: all)"},
-    {CMD_GENERATE, 0, "repeat-penalty", REAL, AT(repeat_penalty), 1e-6, 1e6, "R",
+    {CMD_GENERATE | CMD_SET, 0, "repeat-penalty", REAL, AT(repeat_penalty), 1e-6, 1e6, "R",
      "penalty for tokens that occurred lately (default: 1, none)"},
-    {CMD_GENERATE, 0, "repeat-last-n", INTEGER, AT(repeat_last), -1, INT32_MAX, "N",
+    {CMD_GENERATE | CMD_SET, 0, "repeat-last-n", INTEGER, AT(repeat_last), -1, INT32_MAX, "N",
      "how many tokens count as lately (default: 64; 0: none, -1: all)"},
-    {CMD_GENERATE, 0, "special", FLAG, AT(special), NO_LIMITS, NULL,
+    {CMD_GENERATE | CMD_SET, 0, "special", FLAG, AT(special), NO_LIMITS, NULL,
      "show control tokens that are generated; with --raw, text of control tokens in the prompt becomes these tokens"},
-    {CMD_GENERATE, 0, "stop", LIST, AT(stops), NO_LIMITS, "TEXT",
+    {CMD_GENERATE | CMD_SET, 0, "stop", LIST, AT(stops), NO_LIMITS, "TEXT",
      "end an answer where TEXT would begin, which is not shown; may be repeated"},
-    {CMD_GENERATE, 0, "ignore-eos", FLAG, AT(ignore_eos), NO_LIMITS, NULL,
+    {CMD_GENERATE | CMD_SET, 0, "ignore-eos", FLAG, AT(ignore_eos), NO_LIMITS, NULL,
      "go on after an end-of-text token"},
 
     {CMD_TOKENIZE, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
@@ -89,6 +90,34 @@ static const struct row rows[] = {
      "control tokens and the unknown token give nothing (else their names)"},
     {CMD_TOKENS, 0, "jsonl", FLAG, AT(jsonl), NO_LIMITS, NULL,
      "a JSON object a line in, one out, in the same order (see above)"},
+
+    {CMD_EMBED, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
+     "read the texts from FILE, one a line; without it, TEXT and --ids they are read from standard input"},
+    {CMD_EMBED, 0, "ids", TEXT, AT(ids), NO_LIMITS, "LIST",
+     "one text as token ids, separated by commas or blanks; fed as they are"},
+    {CMD_EMBED, 0, "pool", NAME, AT(pool), NO_LIMITS, "KIND",
+     "mean, cls (the first token) or last; none: every token's own; rank: the scores of a classification head (default: "
+     "as the file says; of a decoder that says nothing, last)"},
+    {CMD_EMBED, 0, "no-normalize", FLAG, AT(no_normalize), NO_LIMITS, NULL,
+     "vectors as they are pooled (else they have length 1; those of none and rank never do)"},
+    {CMD_EMBED, 0, "truncate", FLAG, AT(truncate), NO_LIMITS, NULL,
+     "cut texts that are longer than the context; the end token stays (else they are an error)"},
+    {CMD_EMBED, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
+     "where the vectors go: FILE.npy, or FILE.f32 (raw, little-endian, row-major); without it to standard output"},
+    {CMD_EMBED, 0, "json", FLAG, AT(json), NO_LIMITS, NULL,
+     "a JSON object a line: number, tokens, and embedding (of rank: scores)"},
+    {CMD_RERANK, 'q', "query", TEXT, AT(query), NO_LIMITS, "QUERY", "what the documents are to answer"},
+    {CMD_RERANK, 'f', "file", NAME, AT(file), NO_LIMITS, "FILE",
+     "read the documents from FILE, one a line; without it and without DOC they are read from standard input"},
+    {CMD_RERANK, 0, "top", INTEGER, AT(top), 1, INT32_MAX, "N", "only the N best (default: all)"},
+    {CMD_RERANK, 0, "json", FLAG, AT(json), NO_LIMITS, NULL, "an array of {number, score, text}"},
+
+    {CMD_OCR, 0, "frames", NAME, AT(frames), NO_LIMITS, "FILE",
+     "the frames of a line: FILE.npy (a matrix of float32), or FILE.f32 (raw, little-endian, row-major)"},
+    {CMD_OCR, 0, "beam", INTEGER, AT(beam), 1, 1024, "N",
+     "follow the N most probable texts, with the file's bigrams if it has some (default: the most probable path)"},
+    {CMD_OCR, 0, "json", FLAG, AT(json), NO_LIMITS, NULL,
+     "an object: text, frames, log_probability, and of each character text, confidence, first and last frame"},
 
     {CMD_LOGITS, 0, "ids", TEXT, AT(ids), NO_LIMITS, "LIST",
      "token ids, separated by commas or blanks; fed as they are"},
@@ -175,17 +204,34 @@ static const struct row rows[] = {
      "threads to compute with (default: all that this process may use)"},
     {CMD_MODEL & ~CMD_CHUNKS, 'c', "context", INTEGER, AT(context), 1, INT32_MAX, "N",
      "tokens that a sequence may have (default: what the file says); memory is taken as it fills"},
-    {CMD_MODEL, 0, "kv", NAME, AT(cache), NO_LIMITS, "TYPE",
+    {CMD_MODEL & ~CMD_OCR, 0, "kv", NAME, AT(cache), NO_LIMITS, "TYPE",
      "type of the key/value cache: f16 (default) or f32"},
     {CMD_MODEL, 0, "backend", NAME, AT(backend), NO_LIMITS, "NAME",
      "the backend that computes (default: cpu)"},
+    {CMD_MODEL, 0, "lora", LIST, AT(loras), NO_LIMITS, "FILE[=SCALE]",
+     "add a low-rank adapter (GGUF), times SCALE (default 1); may be repeated"},
+    {CMD_MODEL, 0, "control-vector", LIST, AT(control_vectors), NO_LIMITS, "FILE[=SCALE]",
+     "add a control vector (GGUF) to the layers' outputs, times SCALE (default 1); may be repeated"},
+    {CMD_MODEL, 0, "control-vector-layers", NAME, AT(control_layers), NO_LIMITS, "A-B",
+     "only in layers A to B, counted from 0 (default: all that the file has)"},
+
+    {CMD_PLUGINS, 0, "names", FLAG, AT(names), NO_LIMITS, NULL,
+     "of list: only the names of the architectures, and how many there are"},
+    {CMD_TRACE, 'p', "prompt", TEXT, AT(prompt), NO_LIMITS, "TEXT", "the text to run"},
+    {CMD_TRACE, 0, "ids", TEXT, AT(ids), NO_LIMITS, "LIST",
+     "or its token ids, separated by commas or blanks"},
+    {CMD_TRACE, 0, "op", NAME, AT(op), NO_LIMITS, "NAME",
+     "one value, with all of its numbers: a row a token (without it, a line for each value)"},
+    {CMD_TRACE, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
+     "write the value of --op to FILE.npy or FILE.f32 (raw, little-endian, row-major)"},
 
     {CMD_ALL, 0, "plugin-dir", LIST, AT(plugin_dirs), NO_LIMITS, "DIR",
      "look for plugins in DIR too, before the installed ones; may be repeated"},
-    {CMD_ALL & ~(CMD_GENERATE | CMD_LOGITS | CMD_BENCH | CMD_TOKENS), 0, "json", FLAG, AT(json), NO_LIMITS,
-     NULL, "report as JSON"},
-    {CMD_ALL, 'v', "verbose", FLAG, AT(verbose), NO_LIMITS, NULL, "say more on standard error"},
-    {CMD_ALL, 'q', "quiet", FLAG, AT(quiet), NO_LIMITS, NULL, "only errors on standard error"},
+    {CMD_ALL & ~(CMD_GENERATE | CMD_LOGITS | CMD_BENCH | CMD_TOKENS | CMD_VECTORS | CMD_OCR), 0, "json", FLAG,
+     AT(json), NO_LIMITS, NULL, "report as JSON"},
+    {CMD_ALL | CMD_SET, 'v', "verbose", FLAG, AT(verbose), NO_LIMITS, NULL, "say more on standard error"},
+    {CMD_ALL & ~CMD_RERANK, 'q', "quiet", FLAG, AT(quiet), NO_LIMITS, NULL, "only errors on standard error"},
+    {CMD_RERANK, 0, "quiet", FLAG, AT(quiet), NO_LIMITS, NULL, "only errors on standard error"},
     {CMD_ALL, 'h', "help", FLAG, AT(help), NO_LIMITS, NULL, "print this and exit"},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -281,7 +327,8 @@ static int append(const struct command *command, const struct row *row, const ch
     return EXIT_DONE;
 }
 
-static int set_option(const struct command *command, const struct row *row, char *text, struct options *out) {
+static int set_option(const struct command *command, const struct row *row, const char *text,
+                      struct options *out) {
     void *at = (char *)out + row->offset;
     switch (row->kind) {
     case FLAG: *(bool *)at = true; return EXIT_DONE;
@@ -297,6 +344,63 @@ static int set_option(const struct command *command, const struct row *row, char
     }
     return set_number(command, row, text, at);
 }
+
+/* ---- in a conversation ------------------------------------------------------------------------------ */
+
+static const struct row *row_to_change(const char *name) {
+    for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+        if ((row->commands & CMD_SET) && strcmp(row->name, name) == 0) { return row; }
+    }
+    return NULL;
+}
+
+bool option_can_change(const char *name) {
+    return row_to_change(name) != NULL;
+}
+
+static int set_flag(const struct command *command, const struct row *row, const char *text, bool *flag) {
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+        return usage_error(command->name, "--%s: \"%s\" is neither true nor false", row->name, text);
+    }
+    *flag = text[0] == 't';
+    return EXIT_DONE;
+}
+
+int option_change(struct options *options, const char *name, const char *text) {
+    const struct command *command = command_find(options->command);
+    const struct row *row = row_to_change(name);
+    void *at = (char *)options + row->offset;
+    if (row->kind == FLAG) { return set_flag(command, row, text, at); }
+    if (row->kind == LIST && !*text) {
+        ((struct text_list *)at)->count = 0;
+        return EXIT_DONE;
+    }
+    return set_option(command, row, text, options);
+}
+
+static void read_value(const struct row *row, const void *at, struct option_value *out) {
+    *out = (struct option_value){.name = row->name, .text = out->number};
+    switch (row->kind) {
+    case FLAG: out->text = *(const bool *)at ? "true" : "false"; break;
+    case TEXT:
+    case NAME: out->text = *(const char *const *)at; break;
+    case LIST: out->list = at; break;
+    case INTEGER: snprintf(out->number, sizeof out->number, "%" PRId64, *(const int64_t *)at); break;
+    case SEED:
+    case BYTES: snprintf(out->number, sizeof out->number, "%" PRIu64, *(const uint64_t *)at); break;
+    case REAL: snprintf(out->number, sizeof out->number, "%.15g", *(const double *)at); break;
+    }
+}
+
+bool option_value_at(const struct options *options, size_t *at, struct option_value *out) {
+    while (*at < ROW_COUNT && !(rows[*at].commands & CMD_SET)) { ++*at; }
+    if (*at == ROW_COUNT) { return false; }
+    read_value(&rows[*at], (const char *)options + rows[*at].offset, out);
+    ++*at;
+    return true;
+}
+
+/* ---- the command line ------------------------------------------------------------------------------- */
 
 /* What getopt wants, for the rows of one command. */
 struct getopt_tables {
@@ -364,7 +468,7 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
     if ((command->bit & CMD_FILE & ~CMD_IMATRIX) && !out->model && !out->help) {
         return usage_error(command->name, "which model? (-m FILE)");
     }
-    return EXIT_DONE;
+    return adapters_read(command, out);
 }
 
 bool option_text_at(const struct command *command, size_t *at, struct option_text *out) {

@@ -4,6 +4,8 @@
 #ifndef TENON_HOST_OPTIONS_H
 #define TENON_HOST_OPTIONS_H
 
+#include "tenon/model.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,14 +41,20 @@ enum {
     CMD_DETOKENIZE = 1 << 15,
     CMD_CHAT = 1 << 16,
     CMD_TEMPLATE = 1 << 17,
-    CMD_ALL = (1 << 18) - 1,
+    CMD_EMBED = 1 << 18,
+    CMD_RERANK = 1 << 19,
+    CMD_TRACE = 1 << 20,
+    CMD_OCR = 1 << 21,
+    CMD_ALL = (1 << 22) - 1,
     CMD_GENERATE = CMD_RUN | CMD_CHAT,
+    CMD_VECTORS = CMD_EMBED | CMD_RERANK,
     CMD_PROMPT = CMD_GENERATE | CMD_TEMPLATE, /* takes a chat template and what it is rendered with */
     CMD_MODEL = CMD_GENERATE | CMD_LOGITS | CMD_BENCH | CMD_PLAN | CMD_FIT | CMD_INFO | CMD_IMATRIX |
-                CMD_PERPLEXITY, /* takes what running takes */
+                CMD_PERPLEXITY | CMD_VECTORS | CMD_TRACE | CMD_OCR, /* takes what running takes */
     CMD_TOKENS = CMD_TOKENIZE | CMD_DETOKENIZE,
     CMD_FILE = CMD_MODEL | CMD_CHECK | CMD_TOKENS | CMD_TEMPLATE, /* takes -m */
     CMD_CHUNKS = CMD_IMATRIX | CMD_PERPLEXITY,                    /* reads a text in chunks */
+    CMD_SET = 1 << 30, /* no command: the option can be changed in a conversation */
 };
 
 enum { MAX_LIST = 32 };
@@ -61,7 +69,13 @@ struct text_list {
 struct options {
     const char *command; /* its name */
     const char *model, *prompt, *file, *ids, *out, *tokenize, *cache, *backend, *format;
-    const char *base, *save; /* of perplexity */
+    const char *base, *save;  /* of perplexity */
+    const char *pool, *query; /* of embed; of rerank */
+    int64_t top;
+    const char *frames; /* of ocr */
+    int64_t beam;
+    bool no_normalize, truncate;
+    uint32_t purpose; /* TN_PURPOSE_* that the command needs, 0: by the model's kind; no option */
     const char *input, *type, *importance, *output_type, *embedding_type, *tensor_type_file; /* of quantize */
     const char *messages, *tools, *system, *template_file, *template_name,
         *now; /* of run, chat and template */
@@ -74,6 +88,12 @@ struct options {
     bool pure, leave_output, allow_requantize, dry_run, keep_split, force;
     bool as_ids, pieces, no_add, skip_special, jsonl; /* of tokenize and detokenize */
     struct text_list plugin_dirs, in_files;
+    struct text_list loras, control_vectors; /* FILE or FILE=SCALE */
+    const char *control_layers;              /* A-B */
+    tn_adapter adapters[2 * MAX_LIST];       /* of all three */
+    uint32_t adapter_count;
+    const char *op;             /* of trace */
+    bool names;                 /* of plugins list */
     int64_t chunks, from_chunk; /* of a text; chunks 0: all */
     int64_t count, prompt_count, gen_count, repeats, threads, context, step, repeat_last;
     int64_t top_k;
@@ -103,6 +123,23 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 
 /* Prints a line "tenon COMMAND: ..." to standard error and returns EXIT_USAGE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* adapters.c: fills `adapters` from what was said of them. EXIT_DONE, or EXIT_USAGE with the message printed. */
+int adapters_read(const struct command *command, struct options *out);
+
+/* An option that can be changed in a conversation (CMD_SET) has that name. */
+bool option_can_change(const char *name);
+/* Changes it as if `text`, which must outlive the options, stood on the command line. A flag becomes true or false; one
+ * that may be repeated takes `text` too, or with "" has none. EXIT_DONE, or EXIT_USAGE with the message printed. */
+int option_change(struct options *options, const char *name, const char *text);
+/* Walks the options that can be changed; *at from 0. */
+struct option_value {
+    const char *name;
+    const char *text;             /* as it would stand on the command line; of a flag true or false */
+    const struct text_list *list; /* instead of `text`, where it may be repeated */
+    char number[32];              /* what `text` may point to */
+};
+bool option_value_at(const struct options *options, size_t *at, struct option_value *out);
 
 /* Walks the table for help and man page: each option of a command, in order. */
 struct option_text {

@@ -136,6 +136,15 @@ void print_json(const json_t *value, FILE *out) {
     fputc('\n', out);
 }
 
+void finish_report(const struct options *options, json_t *report) {
+    if (options->json) {
+        print_json(report, stdout);
+    } else {
+        print_report(report, stdout);
+    }
+    json_decref(report);
+}
+
 json_t *reasons_json(const tn_fit *fit) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < tn_fit_reason_count(fit); i++) {

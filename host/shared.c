@@ -52,7 +52,10 @@ tn_model_options model_options(const struct options *options) {
         .backend = options->backend,
         .context = (uint32_t)options->context,
         .cache_type = options->cache,
+        .purpose = options->purpose,
         .progress = on_progress,
+        .adapters = options->adapters,
+        .adapter_count = options->adapter_count,
     };
 }
 
@@ -82,6 +85,8 @@ int load_model(tn_engine *engine, const struct options *options, bool need_token
         status = EXIT_INTERRUPTED;
     } else if (code != TN_OK) {
         status = report_error(&err);
+    } else if (tn_model_frame_width(*out) && options->purpose != TN_PURPOSE_RECOGNISE) {
+        status = usage_error(options->command, "%s reads frames, not text: see tenon ocr", options->model);
     }
     tn_fit_free(fit);
     return status;
@@ -149,6 +154,30 @@ int read_text(const char *path, char **text, size_t *size) {
     }
     (*text)[*size] = 0;
     return EXIT_DONE;
+}
+
+int parse_ids(const struct options *options, int32_t **out, uint64_t *count) {
+    int32_t *ids =
+        malloc((strlen(options->ids) / 2 + 1) * sizeof *ids); /* an id takes a digit and a separator */
+    *out = ids;
+    *count = 0;
+    if (!ids) {
+        fprintf(stderr, "tenon: --ids: not enough memory\n");
+        return EXIT_FAILED;
+    }
+    for (const char *at = options->ids;;) {
+        at += strspn(at, ", \t\r\n");
+        if (!*at) { break; }
+        char *end;
+        errno = 0;
+        long long id = strtoll(at, &end, 10);
+        if (end == at || errno || id < 0 || id > INT32_MAX || !strchr(", \t\r\n", *end)) {
+            return usage_error(options->command, "--ids: \"%.20s\" is no token id", at);
+        }
+        ids[(*count)++] = (int32_t)id;
+        at = end;
+    }
+    return *count ? EXIT_DONE : usage_error(options->command, "--ids: the list is empty");
 }
 
 bool same_place(const char *a, const char *b) {

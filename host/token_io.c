@@ -10,11 +10,11 @@
 
 static int open_file(const struct options *options, struct token_source *out) {
     tn_error err = TN_ERROR_INIT;
-    if (tn_gguf_open(options->model, NULL, &out->file, &err) != TN_OK ||
-        tn_codec_open(out->engine, out->file, NULL, &out->codec, &err) != TN_OK) {
-        return report_error(&err);
-    }
-    return EXIT_DONE;
+    if (tn_gguf_open(options->model, NULL, &out->file, &err) != TN_OK) { return report_error(&err); }
+    if (tn_codec_open(out->engine, out->file, NULL, &out->codec, &err) == TN_OK) { return EXIT_DONE; }
+    tn_error inner = err; /* which names keys of the file, not the file */
+    tn_fail(&err, inner.code, "%s: %s", options->model, inner.text);
+    return report_error(&err);
 }
 
 /* Neither tensor types nor the cache's type matter here. */

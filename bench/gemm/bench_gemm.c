@@ -180,6 +180,9 @@ static void bench_gemm(const cpu_kernels *kernels) {
     bench_products(kernels, "p8", &fake_formats[1], 127);
     bench_products(kernels, "p8 4 bit min", &fake_formats[6], 8);
     bench_products(kernels, "p8 16", &fake_formats[0], 31);
+    bench_products(kernels, "p8 16 min", &fake_formats[5], 3);
+    bench_products(kernels, "p16 16", &fake_formats[10], 3);
+    bench_products(kernels, "p16 16 min", &fake_formats[12], 3);
     bench_products(kernels, "f32", &fake_formats[fake_format_count - 1], 0);
 }
 

@@ -35,9 +35,11 @@ void jinja_limits_default(struct jinja_limits *out);
  * bos_token, eos_token. */
 struct jinja_input {
     const json_t *given, *trusted;
-    /* Texts that, given whole, count as written: names of roles, which templates put between the halves of control
-     * tokens. NULL behind the last; NULL: none. */
-    const char *const *words;
+    /* What counts as written as the "role" of one of the `messages` given: templates put it between the halves of
+     * control tokens. NULL behind the last; NULL: none. */
+    const char *const *roles;
+    bool (*stopped)(
+        void);   /* asked now and then; true ends the rendering, with the fault JINJA_STOPPED. NULL: never */
     int64_t now; /* for strftime_now: seconds since 1970, read as a clock without zone */
     struct jinja_limits limits;
 };

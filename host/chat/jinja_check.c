@@ -52,7 +52,7 @@ bool jinja_check_test(struct jinja_template *t, struct jinja_node *node) {
 /* Of `loop` and of what cycler() gives. */
 static bool is_object_method(const struct jinja_name *name) {
     static const char *const names[] = {"cycle", "changed", "next", "reset"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < JINJA_COUNT(names); i++) {
         if (strcmp(name->bytes, names[i]) == 0) { return true; }
     }
     return false;

@@ -28,8 +28,11 @@ static bool ask_outside(struct jinja_eval *e, const struct jinja_name *name, str
         const json_t *json = given ? given : json_object_get(e->input->trusted, name->bytes);
         const struct jinja_builtin *builtin = jinja_global_find(name->bytes, name->size);
         if (json) {
+            bool messages = given && strcmp(name->bytes, "messages") == 0;
             slot->set = true;
-            if (!jinja_from_json(&e->run, json, given ? JINJA_GIVEN : JINJA_WRITTEN, &slot->value)) {
+            if (!(messages
+                      ? jinja_from_messages(&e->run, json, e->input->roles, &slot->value)
+                      : jinja_from_json(&e->run, json, given ? JINJA_GIVEN : JINJA_WRITTEN, &slot->value))) {
                 return false;
             }
         } else if (builtin) {
@@ -44,6 +47,7 @@ static bool ask_outside(struct jinja_eval *e, const struct jinja_name *name, str
 bool jinja_enter_scope(struct jinja_eval *e, const struct jinja_scope *scope) {
     for (const struct jinja_load *load = scope->loads; load; load = load->next) {
         struct jinja_slot *slot = &e->frame->slots[load->slot];
+        if (!jinja_spend(&e->run, 1)) { return false; }
         switch (load->kind) {
         case LOAD_PARAMETER: break;
         case LOAD_COPY: *slot = *jinja_slot_of(e, load->from); break;

@@ -12,7 +12,7 @@ const struct jinja_builtin *jinja_filter_find(const char *name, size_t size) {
 }
 
 const char *jinja_filter_refused(const char *name, size_t size) {
-    if (size == 6 && memcmp(name, "random", 6) == 0) return "a rendering gives the same text each time";
-    if (size == 6 && memcmp(name, "urlize", 6) == 0) return "it makes HTML links, which no prompt needs";
+    if (size == 6 && memcmp(name, "random", 6) == 0) { return "a rendering gives the same text each time"; }
+    if (size == 6 && memcmp(name, "urlize", 6) == 0) { return "it makes HTML links, which no prompt needs"; }
     return NULL;
 }

@@ -18,14 +18,18 @@ static bool read_choice(struct jinja_run *run, const struct jinja_args *args, bo
     size_t at = attribute;
     *out = (struct choice){.path = jinja_none(), .wanted = wanted};
     if (attribute) {
-        if (args->count == 0) return jinja_fail(run, JINJA_RUNTIME, "Missing parameter for attribute name");
+        if (args->count == 0) {
+            return jinja_fail(run, JINJA_RUNTIME, "Missing parameter for attribute name");
+        }
         out->path = args->at[0];
     }
-    if (args->count == at) return true;
+    if (args->count == at) { return true; }
     const jinja_value name = args->at[at];
-    if (name.type != JINJA_STRING) return jinja_fail(run, JINJA_RUNTIME, "the name of a test must be str");
+    if (name.type != JINJA_STRING) {
+        return jinja_fail(run, JINJA_RUNTIME, "the name of a test must be str");
+    }
     out->test = jinja_test_find(name.string->bytes, name.string->size);
-    if (!out->test) return jinja_fail(run, JINJA_RUNTIME, "No test named '%.200s'.", name.string->bytes);
+    if (!out->test) { return jinja_fail(run, JINJA_RUNTIME, "No test named '%.200s'.", name.string->bytes); }
     out->args = (struct jinja_args){.at = args->at + at + 1,
                                     .count = args->count - at - 1,
                                     .named = args->named,
@@ -34,10 +38,11 @@ static bool read_choice(struct jinja_run *run, const struct jinja_args *args, bo
 }
 
 static bool chosen(struct jinja_run *run, const struct choice *choice, jinja_value item, bool *out) {
-    if (!jinja_attribute_path(run, item, choice->path, NULL, &item)) return false;
+    if (!jinja_attribute_path(run, item, choice->path, NULL, &item)) { return false; }
     if (!(choice->test ? jinja_test_call(run, choice->test, item, &choice->args, out)
-                       : jinja_truth(run, item, out)))
+                       : jinja_truth(run, item, out))) {
         return false;
+    }
     *out = *out == choice->wanted;
     return true;
 }
@@ -48,11 +53,15 @@ static bool choose(struct jinja_run *run, jinja_value self, const struct jinja_a
     struct jinja_iterator each;
     jinja_value list, item;
     bool done = true, any, keep;
-    if (!jinja_truth(run, self, &any) || !jinja_list_make(run, JINJA_LIST, 0, &list)) return false;
-    if (any && (!read_choice(run, args, attribute, wanted, &choice) || !jinja_iterate(run, self, &each)))
+    if (!jinja_truth(run, self, &any) || !jinja_list_make(run, JINJA_LIST, 0, &list)) { return false; }
+    if (any && (!read_choice(run, args, attribute, wanted, &choice) || !jinja_iterate(run, self, &each))) {
         return false;
-    while (any && jinja_next(run, &each, &item, &done) && !done)
-        if (!chosen(run, &choice, item, &keep) || (keep && !jinja_list_add(run, list, item))) return false;
+    }
+    while (any && jinja_next(run, &each, &item, &done) && !done) {
+        if (!chosen(run, &choice, item, &keep) || (keep && !jinja_list_add(run, list, item))) {
+            return false;
+        }
+    }
     return done && jinja_stream_make(run, list, out);
 }
 
@@ -86,35 +95,40 @@ struct mapping {
 };
 
 static const struct jinja_named *named(const struct jinja_args *args, const char *name) {
-    for (size_t i = 0; i < args->named_count; i++)
-        if (args->named[i].size == strlen(name) &&
-            memcmp(args->named[i].name, name, args->named[i].size) == 0)
-            return &args->named[i];
+    for (size_t i = 0; i < args->named_count; i++) {
+        if (jinja_name_is(args->named[i].name, args->named[i].size, name)) { return &args->named[i]; }
+    }
     return NULL;
 }
 
 static bool read_attribute(struct jinja_run *run, const struct jinja_args *args,
                            const struct jinja_named *attribute, struct mapping *out) {
     const struct jinja_named *fallback = named(args, "default");
-    for (size_t i = 0; i < args->named_count; i++)
-        if (&args->named[i] != attribute && &args->named[i] != fallback)
+    for (size_t i = 0; i < args->named_count; i++) {
+        if (&args->named[i] != attribute && &args->named[i] != fallback) {
             return jinja_fail(run, JINJA_RUNTIME, "Unexpected keyword argument '%.*s'",
                               (int)(args->named[i].size < 200 ? args->named[i].size : 200),
                               args->named[i].name);
+        }
+    }
     out->path = attribute->value;
-    if (fallback && fallback->value.type != JINJA_NONE) out->fallback = &fallback->value;
+    if (fallback && fallback->value.type != JINJA_NONE) { out->fallback = &fallback->value; }
     return true;
 }
 
 static bool read_mapping(struct jinja_run *run, const struct jinja_args *args, struct mapping *out) {
     const struct jinja_named *attribute = named(args, "attribute");
     *out = (struct mapping){.path = jinja_none()};
-    if (args->count == 0 && attribute) return read_attribute(run, args, attribute, out);
-    if (args->count == 0) return jinja_fail(run, JINJA_RUNTIME, "map requires a filter argument");
+    if (args->count == 0 && attribute) { return read_attribute(run, args, attribute, out); }
+    if (args->count == 0) { return jinja_fail(run, JINJA_RUNTIME, "map requires a filter argument"); }
     const jinja_value name = args->at[0];
-    if (name.type != JINJA_STRING) return jinja_fail(run, JINJA_RUNTIME, "the name of a filter must be str");
+    if (name.type != JINJA_STRING) {
+        return jinja_fail(run, JINJA_RUNTIME, "the name of a filter must be str");
+    }
     out->filter = jinja_filter_find(name.string->bytes, name.string->size);
-    if (!out->filter) return jinja_fail(run, JINJA_RUNTIME, "No filter named '%.200s'.", name.string->bytes);
+    if (!out->filter) {
+        return jinja_fail(run, JINJA_RUNTIME, "No filter named '%.200s'.", name.string->bytes);
+    }
     out->args = (struct jinja_args){
         .at = args->at + 1, .count = args->count - 1, .named = args->named, .named_count = args->named_count};
     return true;
@@ -126,13 +140,14 @@ bool jinja_filter_map(struct jinja_run *run, jinja_value self, const struct jinj
     struct jinja_iterator each;
     jinja_value list, item;
     bool done = true, any;
-    if (!jinja_truth(run, self, &any) || !jinja_list_make(run, JINJA_LIST, 0, &list)) return false;
-    if (any && (!read_mapping(run, args, &mapping) || !jinja_iterate(run, self, &each))) return false;
+    if (!jinja_truth(run, self, &any) || !jinja_list_make(run, JINJA_LIST, 0, &list)) { return false; }
+    if (any && (!read_mapping(run, args, &mapping) || !jinja_iterate(run, self, &each))) { return false; }
     while (any && jinja_next(run, &each, &item, &done) && !done) {
         if (!(mapping.filter ? jinja_filter_call(run, mapping.filter, item, &mapping.args, &item)
-                             : jinja_attribute_path(run, item, mapping.path, mapping.fallback, &item)))
+                             : jinja_attribute_path(run, item, mapping.path, mapping.fallback, &item))) {
             return false;
-        if (!jinja_list_add(run, list, item)) return false;
+        }
+        if (!jinja_list_add(run, list, item)) { return false; }
     }
     return done && jinja_stream_make(run, list, out);
 }

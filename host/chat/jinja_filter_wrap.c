@@ -15,6 +15,7 @@ struct wrap {
     const struct jinja_string *newline;
     struct jinja_builder out;
     int64_t width;
+    bool whole; /* the width is an integer; another does as long as nothing has to be broken */
     bool break_words, break_hyphens;
     struct chunk *chunks;
     size_t count, room;
@@ -44,21 +45,22 @@ static uint32_t code_at(const struct wrap *w, size_t at, size_t end) {
 static bool hyphen_breaks(const struct wrap *w, size_t line, size_t at, size_t end) {
     uint32_t before[3] = {0};
     size_t place = at;
-    for (size_t i = 0; i < 3 && place > line; i++) before[i] = jinja_code_before(w->s, &place);
+    for (size_t i = 0; i < 3 && place > line; i++) { before[i] = jinja_code_before(w->s, &place); }
     bool two = is_letter(before[0]) && is_letter(before[1]);
     bool apart = is_letter(before[0]) && before[1] == '-' && is_letter(before[2]);
-    if (!two && !apart) return false;
+    if (!two && !apart) { return false; }
     place = at + 1;
-    if (place >= end || !is_letter(jinja_code_at(w->s, &place))) return false;
-    if (place < end && w->s->bytes[place] == '-') place++;
+    if (place >= end || !is_letter(jinja_code_at(w->s, &place))) { return false; }
+    if (place < end && w->s->bytes[place] == '-') { place++; }
     return is_letter(code_at(w, place, end));
 }
 
 /* Two hyphens or more at `at`, between a word and a word. */
 static size_t dash_end(const struct wrap *w, size_t at, size_t end, uint32_t before) {
     size_t stop = at;
-    while (stop < end && w->s->bytes[stop] == '-') stop++;
-    return stop - at >= 2 && is_word_sign(before) && is_word(code_at(w, stop, end)) ? stop : at;
+    if (!is_word_sign(before)) { return at; /* also from the second hyphen of a row on */ }
+    while (stop < end && w->s->bytes[stop] == '-') { stop++; }
+    return stop - at >= 2 && is_word(code_at(w, stop, end)) ? stop : at;
 }
 
 static size_t word_end(const struct wrap *w, size_t line, size_t begin, size_t end) {
@@ -66,10 +68,10 @@ static size_t word_end(const struct wrap *w, size_t line, size_t begin, size_t e
     for (size_t at = begin; at < end;) {
         size_t place = at;
         uint32_t code = jinja_code_at(w->s, &at);
-        if (is_blank(code)) return place;
+        if (is_blank(code)) { return place; }
         if (w->break_hyphens && code == '-' && place > begin) {
-            if (dash_end(w, place, end, before) > place) return place;
-            if (hyphen_breaks(w, line, place, end)) return at;
+            if (dash_end(w, place, end, before) > place) { return place; }
+            if (hyphen_breaks(w, line, place, end)) { return at; }
         }
         before = code;
     }
@@ -79,13 +81,13 @@ static size_t word_end(const struct wrap *w, size_t line, size_t begin, size_t e
 static size_t chunk_end(const struct wrap *w, size_t line, size_t begin, size_t end) {
     size_t at = begin, next = begin;
     if (is_blank(jinja_code_at(w->s, &next))) {
-        for (at = next; at < end && is_blank(code_at(w, at, end));) at++;
+        for (at = next; at < end && is_blank(code_at(w, at, end));) { at++; }
         return at;
     }
     if (w->break_hyphens && w->s->bytes[begin] == '-' && begin > line) {
         uint32_t before = jinja_code_before(w->s, &at);
         size_t dash = dash_end(w, begin, end, before);
-        if (dash > begin) return dash;
+        if (dash > begin) { return dash; }
     }
     return word_end(w, line, begin, end);
 }
@@ -94,16 +96,19 @@ static bool add_chunk(struct wrap *w, size_t begin, size_t end) {
     if (w->count == w->room) {
         size_t room = w->room ? 2 * w->room : 16;
         struct chunk *chunks = jinja_alloc(w->run, room, sizeof *chunks);
-        if (!chunks) return false;
-        if (w->count) memcpy(chunks, w->chunks, w->count * sizeof *chunks);
+        if (!chunks) { return false; }
+        if (w->count) { memcpy(chunks, w->chunks, w->count * sizeof *chunks); }
         jinja_release(w->run, w->chunks, w->room, sizeof *chunks);
         w->chunks = chunks;
         w->room = room;
     }
     size_t width = 0;
-    for (size_t at = begin; at < end; width++) jinja_code_at(w->s, &at);
+    for (size_t at = begin; at < end; width++) { jinja_code_at(w->s, &at); }
+    if (!w->whole && w->break_words && width > (size_t)w->width) {
+        return jinja_fail(w->run, JINJA_RUNTIME, "wordwrap: the width must be int to break words");
+    }
     w->chunks[w->count++] = (struct chunk){begin, end, width};
-    return jinja_spend_bytes(w->run, end - begin);
+    return jinja_spend_walk(w->run, end - begin);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------------- */
@@ -133,16 +138,17 @@ static struct chunk take_part(const struct wrap *w, struct chunk *chunk, int64_t
 
 static bool chunk_blank(const struct wrap *w, const struct chunk *chunk) {
     size_t at = chunk->begin;
-    while (at < chunk->end)
-        if (!jinja_code_is_space(jinja_code_at(w->s, &at))) return false;
+    while (at < chunk->end) {
+        if (!jinja_code_is_space(jinja_code_at(w->s, &at))) { return false; }
+    }
     return true;
 }
 
 /* One line from chunk `*next` on: [*begin, *end) of the text; false if it is empty. */
 static bool fill_line(struct wrap *w, size_t *next, bool first, size_t *begin, size_t *end) {
     int64_t left = w->width;
-    if (!first && *next < w->count && chunk_blank(w, &w->chunks[*next])) ++*next;
-    if (*next == w->count) return false;
+    if (!first && *next < w->count && chunk_blank(w, &w->chunks[*next])) { ++*next; }
+    if (*next == w->count) { return false; }
     size_t last = *next, from = *next;
     *begin = *end = w->chunks[*next].begin;
     for (; *next < w->count && (int64_t)w->chunks[*next].width <= left; ++*next) {
@@ -151,34 +157,43 @@ static bool fill_line(struct wrap *w, size_t *next, bool first, size_t *begin, s
     }
     bool split = *next < w->count && (int64_t)w->chunks[*next].width > w->width;
     if (split && w->break_words) {
-        if (left < 1) return true; /* nothing fits; a blank before it stays, as in Python */
+        if (left < 1) { return true; /* nothing fits; a blank before it stays, as in Python */ }
         struct chunk part = take_part(w, &w->chunks[*next], left);
-        if (!chunk_blank(w, &part)) *end = part.end;
+        if (!chunk_blank(w, &part)) { *end = part.end; }
         return *end > *begin;
     }
-    if (split && from == *next) *end = w->chunks[last = (*next)++].end;
-    if (*next > from && chunk_blank(w, &w->chunks[last])) *end = w->chunks[last].begin;
+    if (split && from == *next) { *end = w->chunks[last = (*next)++].end; }
+    if (*next > from && chunk_blank(w, &w->chunks[last])) { *end = w->chunks[last].begin; }
     return *end > *begin;
 }
 
 /* textwrap.wrap of [line, end), its lines joined. */
 static bool wrap_line(struct wrap *w, size_t line, size_t end) {
-    if (w->width <= 0) return jinja_fail(w->run, JINJA_RUNTIME, "wordwrap: the width must be above 0");
+    if (w->width <= 0) { return jinja_fail(w->run, JINJA_RUNTIME, "wordwrap: the width must be above 0"); }
     w->count = 0;
     for (size_t at = line; at < end;) {
         size_t stop = chunk_end(w, line, at, end);
-        if (!add_chunk(w, at, stop)) return false;
+        if (!add_chunk(w, at, stop)) { return false; }
         at = stop;
     }
     bool first = true;
     for (size_t next = 0, begin, stop; next < w->count;) {
-        if (!jinja_spend(w->run, 1)) return false;
-        if (!fill_line(w, &next, first, &begin, &stop)) continue;
+        if (!jinja_spend(w->run, 1)) { return false; }
+        if (!fill_line(w, &next, first, &begin, &stop)) { continue; }
         if ((!first && !jinja_build_string(&w->out, w->newline)) ||
-            !jinja_build_from(&w->out, w->s, begin, stop))
+            !jinja_build_from(&w->out, w->s, begin, stop)) {
             return false;
+        }
         first = false;
     }
+    return true;
+}
+
+static bool read_width(struct wrap *w, const struct jinja_args *args) {
+    w->whole = !args->given[0] || args->at[0].type != JINJA_FLOAT;
+    if (w->whole) { return jinja_arg_int(w->run, args, 0, 79, &w->width); }
+    double width = args->at[0].number;
+    w->width = width >= 1e9 ? 1000000000 : width >= 1 ? (int64_t)width : 0;
     return true;
 }
 
@@ -186,18 +201,22 @@ bool jinja_filter_wordwrap(struct jinja_run *run, jinja_value self, const struct
                            jinja_value *out) {
     struct wrap w = {.run = run, .out = {.run = run}};
     jinja_value newline;
-    if (self.type == JINJA_UNDEFINED) return jinja_fail_undefined(run, self);
-    if (self.type != JINJA_STRING)
+    if (self.type == JINJA_UNDEFINED) { return jinja_fail_undefined(run, self); }
+    if (self.type != JINJA_STRING) {
         return jinja_fail(run, JINJA_RUNTIME, "wordwrap: expected str, got %s", jinja_type_name(self));
-    if (!jinja_literal(run, "\n", &newline) || !jinja_arg_int(run, args, 0, 79, &w.width) ||
+    }
+    if (!jinja_literal(run, "\n", &newline) || !read_width(&w, args) ||
         !jinja_arg_bool(run, args, 1, true, &w.break_words) ||
         !jinja_arg_string(run, args, 2, &newline.string) ||
-        !jinja_arg_bool(run, args, 3, true, &w.break_hyphens))
+        !jinja_arg_bool(run, args, 3, true, &w.break_hyphens)) {
         return false;
+    }
     w.s = self.string;
     w.newline = newline.string;
     size_t begin, end, next = 0;
-    for (size_t i = 0; jinja_line(w.s, &begin, &end, &next); i++)
-        if ((i && !jinja_build_string(&w.out, w.newline)) || !wrap_line(&w, begin, end)) return false;
+    if (!jinja_spend_walk(run, w.s->size)) { return false; }
+    for (size_t i = 0; jinja_line(w.s, &begin, &end, &next); i++) {
+        if ((i && !jinja_build_string(&w.out, w.newline)) || !wrap_line(&w, begin, end)) { return false; }
+    }
     return jinja_built(&w.out, out);
 }

@@ -18,22 +18,30 @@ struct braces {
 /* ---- the field's value -------------------------------------------------------------------------------- */
 
 static bool by_number(struct braces *f, size_t number, jinja_value *out) {
-    if (f->mapping) return jinja_fail(f->run, JINJA_RUNTIME, "Format string contains positional fields");
-    if (number >= f->args->count)
+    if (f->mapping) { return jinja_fail(f->run, JINJA_RUNTIME, "Format string contains positional fields"); }
+    if (number >= f->args->count) {
         return jinja_fail(f->run, JINJA_RUNTIME,
                           "Replacement index %zu out of range for positional args tuple", number);
+    }
     *out = f->args->at[number];
     return true;
 }
 
 static bool by_name(struct braces *f, const char *name, size_t size, jinja_value *out) {
-    const jinja_value *item = f->mapping ? jinja_dict_find(*f->mapping, name, size) : NULL;
-    for (size_t i = 0; !f->mapping && i < f->args->named_count; i++)
-        if (f->args->named[i].size == size && memcmp(f->args->named[i].name, name, size) == 0)
+    const jinja_value *item = NULL;
+    if (!(f->mapping ? jinja_dict_find(f->run, *f->mapping, name, size, &item)
+                     : jinja_spend(f->run, f->args->named_count))) {
+        return false;
+    }
+    for (size_t i = 0; !f->mapping && i < f->args->named_count; i++) {
+        if (f->args->named[i].size == size && memcmp(f->args->named[i].name, name, size) == 0) {
             item = &f->args->named[i].value;
-    if (!item)
+        }
+    }
+    if (!item) {
         return jinja_fail(f->run, JINJA_RUNTIME, "format() has no argument '%.*s'",
                           (int)(size < 200 ? size : 200), name);
+    }
     *out = *item;
     return true;
 }
@@ -42,7 +50,7 @@ static bool by_name(struct braces *f, const char *name, size_t size, jinja_value
 static bool read_index(const char *text, size_t size, size_t *out) {
     *out = 0;
     for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9') return false;
+        if (text[i] < '0' || text[i] > '9') { return false; }
         *out = *out > SIZE_MAX / 20 ? SIZE_MAX / 20 : *out * 10 + (size_t)(text[i] - '0');
     }
     return size > 0;
@@ -51,11 +59,12 @@ static bool read_index(const char *text, size_t size, size_t *out) {
 static bool first_part(struct braces *f, const char *name, size_t size, jinja_value *out) {
     size_t number;
     bool numbered = read_index(name, size, &number);
-    if (size && !numbered) return by_name(f, name, size, out);
+    if (size && !numbered) { return by_name(f, name, size, out); }
     enum numbering numbering = numbered ? BY_HAND : AUTOMATIC;
-    if (f->numbering != UNKNOWN && f->numbering != numbering)
+    if (f->numbering != UNKNOWN && f->numbering != numbering) {
         return jinja_fail(f->run, JINJA_RUNTIME,
                           "cannot switch between automatic and manual field numbering");
+    }
     f->numbering = numbering;
     return by_number(f, numbered ? number : f->next++, out);
 }
@@ -64,28 +73,32 @@ static bool first_part(struct braces *f, const char *name, size_t size, jinja_va
 static bool item_part(struct braces *f, const char *key, size_t size, jinja_value *value) {
     size_t number;
     jinja_value name;
-    if (read_index(key, size, &number)) return jinja_item(f->run, *value, jinja_int((int64_t)number), value);
+    if (read_index(key, size, &number)) {
+        return jinja_item(f->run, *value, jinja_int((int64_t)number), value);
+    }
     return jinja_string_make(f->run, key, size, JINJA_WRITTEN, &name) &&
            jinja_item(f->run, *value, name, value);
 }
 
 static bool field_value(struct braces *f, const char *name, size_t size, jinja_value *out) {
     size_t at = 0;
-    while (at < size && name[at] != '.' && name[at] != '[') at++;
-    if (!first_part(f, name, at, out)) return false;
+    while (at < size && name[at] != '.' && name[at] != '[') { at++; }
+    if (!first_part(f, name, at, out)) { return false; }
     while (at < size) {
         bool item = name[at] == '[';
         size_t begin = ++at;
-        while (at < size && (item ? name[at] != ']' : name[at] != '.' && name[at] != '[')) at++;
-        if (at == begin) return jinja_fail(f->run, JINJA_RUNTIME, "Empty attribute in format string");
-        if (item && at == size) return jinja_fail(f->run, JINJA_RUNTIME, "Missing ']' in format string");
+        while (at < size && (item ? name[at] != ']' : name[at] != '.' && name[at] != '[')) { at++; }
+        if (at == begin) { return jinja_fail(f->run, JINJA_RUNTIME, "Empty attribute in format string"); }
+        if (item && at == size) { return jinja_fail(f->run, JINJA_RUNTIME, "Missing ']' in format string"); }
         if (!(item ? item_part(f, name + begin, at - begin, out)
-                   : jinja_attribute(f->run, *out, name + begin, at - begin, out)))
+                   : jinja_attribute(f->run, *out, name + begin, at - begin, out))) {
             return false;
+        }
         at += item;
-        if (item && at < size && name[at] != '.' && name[at] != '[')
+        if (item && at < size && name[at] != '.' && name[at] != '[') {
             return jinja_fail(f->run, JINJA_RUNTIME,
                               "Only '.' or '[' may follow ']' in format field specifier");
+        }
     }
     return true;
 }
@@ -109,10 +122,11 @@ static bool build_value(struct braces *f, struct jinja_builder *b, jinja_value v
                         const struct jinja_string *spec) {
     struct jinja_builder own = {.run = f->run};
     jinja_value text;
-    if (!f->markup) return jinja_format_value(b, value, spec);
+    if (!f->markup) { return jinja_format_value(b, value, spec); }
     if (value.type == JINJA_STRING && value.string->markup) {
-        if (spec->size)
+        if (spec->size) {
             return jinja_fail(f->run, JINJA_RUNTIME, "Unsupported format specification for Markup.");
+        }
         return jinja_build_string(b, value.string);
     }
     return jinja_format_value(&own, value, spec) && jinja_built(&own, &text) && jinja_build_escaped(b, text);
@@ -123,27 +137,31 @@ static bool build_field(struct braces *f, const struct jinja_string *s, size_t b
                         struct jinja_builder *b) {
     size_t name = begin;
     bool bracket = false;
-    for (; name < end && (bracket || (s->bytes[name] != '!' && s->bytes[name] != ':')); name++)
+    for (; name < end && (bracket || (s->bytes[name] != '!' && s->bytes[name] != ':')); name++) {
         bracket = s->bytes[name] == '[' || (bracket && s->bytes[name] != ']');
+    }
     char conversion = 0;
     size_t spec = name;
     if (name < end && s->bytes[name] == '!') {
         conversion = name + 1 < end ? s->bytes[name + 1] : 0;
         spec = name + 2;
-        if (!conversion || !strchr("sra", conversion) || (spec < end && s->bytes[spec] != ':'))
+        if (!conversion || !strchr("sra", conversion) || (spec < end && s->bytes[spec] != ':')) {
             return jinja_fail(f->run, JINJA_RUNTIME, "a conversion in a format is one of !s, !r, !a");
+        }
     }
     jinja_value value, text;
-    if (!field_value(f, s->bytes + begin, name - begin, &value)) return false;
-    if (conversion && !convert(f->run, conversion, &value)) return false;
-    if (spec < end)
+    if (!field_value(f, s->bytes + begin, name - begin, &value)) { return false; }
+    if (conversion && !convert(f->run, conversion, &value)) { return false; }
+    if (spec < end) {
         spec++;
-    else
+    } else {
         spec = end;
+    }
     struct jinja_builder own = {.run = f->run};
     if (!jinja_substring(f->run, s, spec, end, &text) || !build_fields(f, text.string, depth + 1, &own) ||
-        !jinja_built(&own, &text))
+        !jinja_built(&own, &text)) {
         return false;
+    }
     return build_value(f, b, value, text.string);
 }
 
@@ -152,17 +170,17 @@ static bool closing(struct braces *f, const struct jinja_string *s, size_t at, s
     for (int depth = 1; at < s->size; at++) {
         depth += s->bytes[at] == '{' ? 1 : s->bytes[at] == '}' ? -1 : 0;
         *end = at;
-        if (depth == 0) return true;
+        if (depth == 0) { return true; }
     }
     return jinja_fail(f->run, JINJA_RUNTIME, "expected '}' before end of string");
 }
 
 static bool build_fields(struct braces *f, const struct jinja_string *s, int depth, struct jinja_builder *b) {
-    if (depth > 2) return jinja_fail(f->run, JINJA_RUNTIME, "Max string recursion exceeded");
+    if (depth > 2) { return jinja_fail(f->run, JINJA_RUNTIME, "Max string recursion exceeded"); }
     for (size_t at = 0, begin = 0;;) {
-        while (at < s->size && s->bytes[at] != '{' && s->bytes[at] != '}') at++;
-        if (!jinja_build_from(b, s, begin, at)) return false;
-        if (at == s->size) return true;
+        while (at < s->size && s->bytes[at] != '{' && s->bytes[at] != '}') { at++; }
+        if (!jinja_build_from(b, s, begin, at)) { return false; }
+        if (at == s->size) { return true; }
         bool open = s->bytes[at] == '{';
         if (at + 1 < s->size && s->bytes[at + 1] == s->bytes[at] && depth == 0) {
             begin = at + 1;
@@ -170,12 +188,14 @@ static bool build_fields(struct braces *f, const struct jinja_string *s, int dep
             continue;
         }
         size_t end = at;
-        if (!open) return jinja_fail(f->run, JINJA_RUNTIME, "Single '}' encountered in format string");
-        if (at + 1 == s->size)
+        if (!open) { return jinja_fail(f->run, JINJA_RUNTIME, "Single '}' encountered in format string"); }
+        if (at + 1 == s->size) {
             return jinja_fail(f->run, JINJA_RUNTIME, "Single '{' encountered in format string");
+        }
         if (!closing(f, s, at + 1, &end) || !jinja_spend_bytes(f->run, end - at) ||
-            !build_field(f, s, at + 1, end, depth, b))
+            !build_field(f, s, at + 1, end, depth, b)) {
             return false;
+        }
         at = begin = end + 1;
     }
 }
@@ -194,8 +214,9 @@ bool jinja_str_format(struct jinja_run *run, jinja_value self, const struct jinj
 
 bool jinja_str_format_map(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                           jinja_value *out) {
-    if (args->at[0].type != JINJA_DICT)
+    if (args->at[0].type != JINJA_DICT) {
         return jinja_fail(run, JINJA_RUNTIME, "format_map() needs a dict, not %s",
                           jinja_type_name(args->at[0]));
+    }
     return jinja_format_braces(run, self.string, args, &args->at[0], out);
 }

@@ -17,11 +17,12 @@ char jinja_sign_of(const struct jinja_spec *spec, bool negative) {
 
 static bool fill(struct jinja_builder *b, const struct jinja_spec *spec, uint64_t count) {
     char bytes[4];
-    if (spec->fill == ' ' && spec->fill_origin == JINJA_WRITTEN) return jinja_build_spaces(b, count);
+    if (spec->fill == ' ' && spec->fill_origin == JINJA_WRITTEN) { return jinja_build_spaces(b, count); }
     size_t size = jinja_encode(spec->fill, bytes);
-    if (!jinja_build_reserve(b, count)) return false;
-    for (uint64_t i = 0; i < count; i++)
-        if (!jinja_build(b, bytes, size, spec->fill_origin)) return false;
+    if (!jinja_build_reserve(b, count)) { return false; }
+    for (uint64_t i = 0; i < count; i++) {
+        if (!jinja_build(b, bytes, size, spec->fill_origin)) { return false; }
+    }
     return true;
 }
 
@@ -39,8 +40,8 @@ static bool build_digits(struct jinja_builder *b, const struct jinja_spec *spec,
     size_t count = zeros + parts->digit_count;
     for (size_t i = 0; i < count; i++) {
         bool cut = spec->grouping && i && (count - i) % (size_t)parts->group == 0;
-        if (cut && !jinja_build(b, &spec->grouping, 1, spec->origin)) return false;
-        if (!jinja_build(b, i < zeros ? "0" : parts->digits + i - zeros, 1, spec->origin)) return false;
+        if (cut && !jinja_build(b, &spec->grouping, 1, spec->origin)) { return false; }
+        if (!jinja_build(b, i < zeros ? "0" : parts->digits + i - zeros, 1, spec->origin)) { return false; }
     }
     return true;
 }
@@ -49,12 +50,12 @@ static bool build_digits(struct jinja_builder *b, const struct jinja_spec *spec,
 static size_t count_zeros(const struct jinja_spec *spec, const struct jinja_number_parts *parts,
                           size_t other) {
     size_t zeros = 0, width = spec->width > (int64_t)other ? (size_t)spec->width - other : 0;
-    if (spec->fill != '0' || spec->align != '=' || !spec->grouping) return 0;
+    if (spec->fill != '0' || spec->align != '=' || !spec->grouping) { return 0; }
     if (width > parts->digit_count) {
         zeros = (width - parts->digit_count) * (size_t)parts->group / (size_t)(parts->group + 1);
         zeros = zeros > 2 ? zeros - 2 : 0; /* a little low; the rest is counted */
     }
-    while (grouped_size(zeros + parts->digit_count, spec, parts->group) < width) zeros++;
+    while (grouped_size(zeros + parts->digit_count, spec, parts->group) < width) { zeros++; }
     return zeros;
 }
 
@@ -78,7 +79,7 @@ bool jinja_lay_out_text(struct jinja_builder *b, const struct jinja_spec *spec,
     size_t end = s->size, count = s->characters;
     if (spec->precision >= 0 && (uint64_t)spec->precision < count) {
         count = (size_t)spec->precision;
-        if (!jinja_byte_of(b->run, s, count, &end)) return false;
+        if (!jinja_byte_of(b->run, s, count, &end)) { return false; }
     }
     uint64_t lacking = spec->width > (int64_t)count ? (uint64_t)spec->width - count : 0;
     uint64_t left = spec->align == '>' ? lacking : spec->align == '^' ? lacking / 2 : 0;
@@ -90,9 +91,10 @@ bool jinja_lay_out_text(struct jinja_builder *b, const struct jinja_spec *spec,
 static size_t digits_of(uint64_t value, unsigned base, bool upper, char out[72]) {
     char backwards[64];
     size_t count = 0;
-    do backwards[count++] = (upper ? "0123456789ABCDEF" : "0123456789abcdef")[value % base];
-    while (value /= base);
-    for (size_t i = 0; i < count; i++) out[i] = backwards[count - 1 - i];
+    do {
+        backwards[count++] = (upper ? "0123456789ABCDEF" : "0123456789abcdef")[value % base];
+    } while (value /= base);
+    for (size_t i = 0; i < count; i++) { out[i] = backwards[count - 1 - i]; }
     out[count] = 0;
     return count;
 }
@@ -125,16 +127,16 @@ enum { LARGEST_PRECISION = 100000, LONGEST_WHOLE = 400 };
 /* Without a type and with a precision: as 'g', but never without a digit behind the point, and with an exponent
  * one digit earlier. */
 static void print_general(double value, int precision, bool alternate, char *out, size_t room) {
-    if (precision == 0) precision = 1;
+    if (precision == 0) { precision = 1; }
     snprintf(out, room, alternate ? "%#.*e" : "%.*e", precision - 1, value);
     int exponent = (int)strtol(strchr(out, 'e') + 1, NULL, 10);
     bool scientific = exponent < -4 || exponent >= precision - 1;
-    if (!scientific) snprintf(out, room, "%.*f", precision - 1 - exponent, value);
+    if (!scientific) { snprintf(out, room, "%.*f", precision - 1 - exponent, value); }
     char *end = scientific ? strchr(out, 'e') : out + strlen(out), *last = end;
     char *dot = memchr(out, '.', (size_t)(end - out));
-    if (!dot || alternate) return;
-    while (last > dot + (scientific ? 1 : 2) && last[-1] == '0') last--;
-    if (last == dot + 1) last = dot;
+    if (!dot || alternate) { return; }
+    while (last > dot + (scientific ? 1 : 2) && last[-1] == '0') { last--; }
+    if (last == dot + 1) { last = dot; }
     memmove(last, end, strlen(end) + 1);
 }
 
@@ -142,7 +144,7 @@ static void print_general(double value, int precision, bool alternate, char *out
 static void print_shortest(double value, bool alternate, char *out) {
     out[jinja_float_text(value, out)] = 0;
     char *exponent = strchr(out, 'e');
-    if (!alternate || !exponent || strchr(out, '.')) return;
+    if (!alternate || !exponent || strchr(out, '.')) { return; }
     memmove(exponent + 1, exponent, strlen(exponent) + 1);
     *exponent = '.';
 }
@@ -151,18 +153,19 @@ static void print_float(const struct jinja_spec *spec, double value, char *out, 
     char type = spec->type == '%' ? 'f' : spec->type == 'n' ? 'g' : spec->type;
     const char plain[] = {'%', '.', '*', type, 0}, alternate[] = {'%', '#', '.', '*', type, 0};
     int precision = spec->precision < 0 ? 6 : (int)spec->precision;
-    if (type == 0 && spec->precision < 0)
+    if (type == 0 && spec->precision < 0) {
         print_shortest(value, spec->alternate, out);
-    else if (type == 0 && isfinite(value))
+    } else if (type == 0 && isfinite(value)) {
         print_general(value, (int)spec->precision, spec->alternate, out, room);
-    else if (type == 0)
+    } else if (type == 0) {
         snprintf(out, room, isnan(value) ? "nan" : "inf");
-    else
+    } else {
         snprintf(out, room, spec->alternate ? alternate : plain, precision, value);
+    }
 }
 
 static bool all_zero(const char *text) {
-    while (*text == '0' || *text == '.') text++;
+    while (*text == '0' || *text == '.') { text++; }
     return *text == 0 || *text == 'e' || *text == 'E';
 }
 
@@ -170,23 +173,24 @@ static bool lay_out_printed(struct jinja_builder *b, const struct jinja_spec *sp
                             char *text) {
     size_t digits = strspn(text, "0123456789");
     struct jinja_spec own = *spec;
-    if (spec->no_negative_zero && all_zero(text)) negative = false;
-    if (digits == 0) own.grouping = 0; /* inf, nan: zeros do not separate */
-    if (spec->type == '%') snprintf(text + strlen(text), 2, "%%");
+    if (spec->no_negative_zero && all_zero(text)) { negative = false; }
+    if (digits == 0) { own.grouping = 0; /* inf, nan: zeros do not separate */ }
+    if (spec->type == '%') { snprintf(text + strlen(text), 2, "%%"); }
     const struct jinja_number_parts parts = {
         jinja_sign_of(spec, negative), "", text, digits, text + digits, 3};
     return jinja_lay_out_number(b, &own, &parts);
 }
 
 bool jinja_lay_out_float(struct jinja_builder *b, const struct jinja_spec *spec, double value) {
-    if (spec->precision > LARGEST_PRECISION)
+    if (spec->precision > LARGEST_PRECISION) {
         return jinja_fail(b->run, JINJA_LIMIT, "a precision is above %d", LARGEST_PRECISION);
+    }
     bool negative = signbit(value) && !isnan(value);
     size_t room = LONGEST_WHOLE + (spec->precision > 0 ? (size_t)spec->precision : 0);
     char *text = jinja_alloc(b->run, room + 2, 1);
-    if (!text) return false;
+    if (!text || !jinja_spend(b->run, JINJA_FLOAT_STEPS)) { return false; }
     value = isnan(value) ? NAN : fabs(value);
-    if (spec->type == '%') value *= 100;
+    if (spec->type == '%') { value *= 100; }
     print_float(spec, value, text, room);
     bool done = lay_out_printed(b, spec, negative, text);
     jinja_release(b->run, text, room + 2, 1);

@@ -24,8 +24,9 @@ static char look(const struct percent *p) {
 }
 
 static bool next_value(struct percent *p, jinja_value *out) {
-    if (p->used >= p->count)
+    if (p->used >= p->count) {
         return jinja_fail(p->run, JINJA_RUNTIME, "not enough arguments for format string");
+    }
     *out = p->values[p->used++];
     return true;
 }
@@ -35,17 +36,20 @@ static bool next_value(struct percent *p, jinja_value *out) {
 /* "(key)", with parentheses within it: its item becomes the only value. */
 static bool read_key(struct percent *p) {
     size_t begin = ++p->at;
-    if (!p->mapping || p->mapping->type != JINJA_DICT)
+    if (!p->mapping || p->mapping->type != JINJA_DICT) {
         return jinja_fail(p->run, JINJA_RUNTIME, "format requires a mapping");
+    }
     for (int depth = 1; depth; p->at++) {
-        if (p->at >= p->format->size) return jinja_fail(p->run, JINJA_RUNTIME, "incomplete format key");
+        if (p->at >= p->format->size) { return jinja_fail(p->run, JINJA_RUNTIME, "incomplete format key"); }
         depth += look(p) == '(' ? 1 : look(p) == ')' ? -1 : 0;
     }
     size_t size = p->at - 1 - begin;
-    const jinja_value *item = jinja_dict_find(*p->mapping, p->format->bytes + begin, size);
-    if (!item)
+    const jinja_value *item;
+    if (!jinja_dict_find(p->run, *p->mapping, p->format->bytes + begin, size, &item)) { return false; }
+    if (!item) {
         return jinja_fail(p->run, JINJA_RUNTIME, "format has no key '%.*s'", (int)(size < 200 ? size : 200),
                           p->format->bytes + begin);
+    }
     p->values = item;
     p->count = 1;
     p->used = 0;
@@ -58,15 +62,17 @@ static bool read_number(struct percent *p, int64_t *out) {
     *out = -1;
     if (look(p) == '*') {
         p->at++;
-        if (!next_value(p, &star)) return false;
-        if (!jinja_is_whole(star)) return jinja_fail(p->run, JINJA_RUNTIME, "* wants int");
+        if (!next_value(p, &star)) { return false; }
+        if (!jinja_is_whole(star)) { return jinja_fail(p->run, JINJA_RUNTIME, "* wants int"); }
         *out = jinja_whole(star);
-        if (*out < -INT32_MAX || *out > INT32_MAX) return jinja_fail(p->run, JINJA_RUNTIME, "width too big");
+        if (*out < -INT32_MAX || *out > INT32_MAX) {
+            return jinja_fail(p->run, JINJA_RUNTIME, "width too big");
+        }
         return true;
     }
     for (; look(p) >= '0' && look(p) <= '9'; p->at++) {
         *out = (*out < 0 ? 0 : *out) * 10 + (look(p) - '0');
-        if (*out > INT32_MAX) return jinja_fail(p->run, JINJA_RUNTIME, "width too big");
+        if (*out > INT32_MAX) { return jinja_fail(p->run, JINJA_RUNTIME, "width too big"); }
     }
     return true;
 }
@@ -75,18 +81,19 @@ static void read_flags(struct percent *p, struct jinja_spec *spec) {
     bool left = false;
     for (;; p->at++) {
         char flag = look(p);
-        if (flag == '-')
+        if (flag == '-') {
             left = true;
-        else if (flag == '+')
+        } else if (flag == '+') {
             spec->sign = '+';
-        else if (flag == ' ' && spec->sign == 0)
+        } else if (flag == ' ' && spec->sign == 0) {
             spec->sign = ' ';
-        else if (flag == '#')
+        } else if (flag == '#') {
             spec->alternate = true;
-        else if (flag == '0')
+        } else if (flag == '0') {
             spec->zero = true;
-        else if (flag != ' ')
+        } else if (flag != ' ') {
             break;
+        }
     }
     spec->align = left ? '<' : '>';
 }
@@ -95,20 +102,20 @@ static void read_flags(struct percent *p, struct jinja_spec *spec) {
 static bool read_spec(struct percent *p, struct jinja_spec *spec) {
     const size_t begin = p->at - 1;
     *spec = (struct jinja_spec){.fill = ' ', .precision = -1, .width = -1};
-    if (look(p) == '(' && !read_key(p)) return false;
+    if (look(p) == '(' && !read_key(p)) { return false; }
     read_flags(p, spec);
-    if (!read_number(p, &spec->width)) return false;
+    if (!read_number(p, &spec->width)) { return false; }
     if (spec->width < -1) {
         spec->align = '<';
         spec->width = -spec->width;
     }
     if (look(p) == '.') {
         p->at++;
-        if (!read_number(p, &spec->precision)) return false;
-        if (spec->precision < 0) spec->precision = 0;
+        if (!read_number(p, &spec->precision)) { return false; }
+        if (spec->precision < 0) { spec->precision = 0; }
     }
-    if (look(p) && strchr("hlL", look(p))) p->at++;
-    if (p->at >= p->format->size) return incomplete(p);
+    if (look(p) && strchr("hlL", look(p))) { p->at++; }
+    if (p->at >= p->format->size) { return incomplete(p); }
     spec->type = look(p);
     p->at++;
     spec->origin = spec->fill_origin = jinja_origin_of(p->format, begin, p->at);
@@ -123,9 +130,9 @@ static bool write_text(struct percent *p, struct jinja_spec spec, jinja_value va
     bool done = spec.type == 's'   ? jinja_build_text(&own, value)
                 : spec.type == 'r' ? jinja_build_repr(&own, value)
                                    : jinja_build_ascii(&own, value);
-    if (!done || !jinja_built(&own, &text)) return false;
+    if (!done || !jinja_built(&own, &text)) { return false; }
     bool is_markup = spec.type == 's' && value.type == JINJA_STRING && value.string->markup;
-    if (p->format->markup && !is_markup && !jinja_html_escape(p->run, text, &text)) return false;
+    if (p->format->markup && !is_markup && !jinja_html_escape(p->run, text, &text)) { return false; }
     return jinja_lay_out_text(&p->out, &spec, text.string);
 }
 
@@ -136,21 +143,26 @@ static bool write_character(struct percent *p, struct jinja_spec spec, jinja_val
     spec.precision = -1;
     if (jinja_is_whole(value)) {
         int64_t code = jinja_whole(value);
-        if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+        if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
             return jinja_fail(p->run, JINJA_RUNTIME, "%%c arg is no character: %" PRId64, code);
-        if (!jinja_build_code(&own, (uint32_t)code, JINJA_GIVEN) || !jinja_built(&own, &text)) return false;
-    } else if (value.type != JINJA_STRING || value.string->characters != 1)
+        }
+        if (!jinja_build_code(&own, (uint32_t)code, JINJA_GIVEN) || !jinja_built(&own, &text)) {
+            return false;
+        }
+    } else if (value.type != JINJA_STRING || value.string->characters != 1) {
         return jinja_fail(p->run, JINJA_RUNTIME, "%%c requires int or char");
+    }
     return jinja_lay_out_text(&p->out, &spec, text.string);
 }
 
 static bool whole_of(struct percent *p, char type, jinja_value value, int64_t *out) {
-    if (value.type == JINJA_UNDEFINED) return jinja_fail_undefined(p->run, value);
+    if (value.type == JINJA_UNDEFINED) { return jinja_fail_undefined(p->run, value); }
     bool decimal = type == 'd' || type == 'i' || type == 'u';
-    if (decimal && value.type == JINJA_FLOAT) return jinja_float_to_int(p->run, value.number, out);
-    if (!jinja_is_whole(value))
+    if (decimal && value.type == JINJA_FLOAT) { return jinja_float_to_int(p->run, value.number, out); }
+    if (!jinja_is_whole(value)) {
         return jinja_fail(p->run, JINJA_RUNTIME, "%%%c format: %s is required, not %s", type,
                           decimal ? "a real number" : "an integer", jinja_type_name(value));
+    }
     *out = jinja_whole(value);
     return true;
 }
@@ -158,17 +170,17 @@ static bool whole_of(struct percent *p, char type, jinja_value value, int64_t *o
 /* The precision is the smallest number of digits: zeros in front of them, in the prefix's place. */
 static bool write_int(struct percent *p, struct jinja_spec spec, jinja_value value) {
     int64_t whole;
-    if (!whole_of(p, spec.type, value, &whole)) return false;
-    if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
-    if (spec.precision < 0) return jinja_lay_out_int(&p->out, &spec, whole);
+    if (!whole_of(p, spec.type, value, &whole)) { return false; }
+    if (spec.type == 'i' || spec.type == 'u') { spec.type = 'd'; }
+    if (spec.precision < 0) { return jinja_lay_out_int(&p->out, &spec, whole); }
     struct jinja_builder digits = {.run = p->run};
     jinja_value text;
     bool has_prefix = spec.alternate && spec.type != 'd';
     const struct jinja_spec inner = {
         .fill = '0', .align = '=', .width = spec.precision, .precision = -1, .type = spec.type};
     uint64_t size = whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole;
-    if (size > INT64_MAX) return jinja_fail_overflow(p->run);
-    if (!jinja_lay_out_int(&digits, &inner, (int64_t)size) || !jinja_built(&digits, &text)) return false;
+    if (size > INT64_MAX) { return jinja_fail_overflow(p->run); }
+    if (!jinja_lay_out_int(&digits, &inner, (int64_t)size) || !jinja_built(&digits, &text)) { return false; }
     const struct jinja_number_parts parts = {.sign = jinja_sign_of(&spec, whole < 0),
                                              .prefix = !has_prefix        ? ""
                                                        : spec.type == 'x' ? "0x"
@@ -182,26 +194,27 @@ static bool write_int(struct percent *p, struct jinja_spec spec, jinja_value val
 }
 
 static bool write_float(struct percent *p, struct jinja_spec spec, jinja_value value) {
-    if (value.type == JINJA_UNDEFINED) return jinja_fail_undefined(p->run, value);
-    if (!jinja_is_number(value))
+    if (value.type == JINJA_UNDEFINED) { return jinja_fail_undefined(p->run, value); }
+    if (!jinja_is_number(value)) {
         return jinja_fail(p->run, JINJA_RUNTIME, "must be real number, not %s", jinja_type_name(value));
+    }
     return jinja_lay_out_float(&p->out, &spec, jinja_real(value));
 }
 
 static bool write_value(struct percent *p) {
     struct jinja_spec spec;
     jinja_value value;
-    if (look(p) == '%') return jinja_build_from(&p->out, p->format, p->at, p->at + 1) && ++p->at;
-    if (!read_spec(p, &spec)) return false;
-    if (!next_value(p, &value)) return false;
-    if (strchr("sra", spec.type)) return write_text(p, spec, value);
-    if (spec.type == 'c') return write_character(p, spec, value);
+    if (look(p) == '%') { return jinja_build_from(&p->out, p->format, p->at, p->at + 1) && ++p->at; }
+    if (!read_spec(p, &spec)) { return false; }
+    if (!next_value(p, &value)) { return false; }
+    if (strchr("sra", spec.type)) { return write_text(p, spec, value); }
+    if (spec.type == 'c') { return write_character(p, spec, value); }
     if (spec.zero && spec.align != '<') {
         spec.fill = '0';
         spec.align = '=';
     }
-    if (strchr("diuoxX", spec.type)) return write_int(p, spec, value);
-    if (strchr("eEfFgG", spec.type)) return write_float(p, spec, value);
+    if (strchr("diuoxX", spec.type)) { return write_int(p, spec, value); }
+    if (strchr("eEfFgG", spec.type)) { return write_float(p, spec, value); }
     return jinja_fail(p->run, JINJA_RUNTIME, "unsupported format character '%c' at index %zu", spec.type,
                       p->at - 1);
 }
@@ -225,13 +238,14 @@ bool jinja_format_percent(struct jinja_run *run, const struct jinja_string *form
         size_t found = begin;
         const char *sign = memchr(format->bytes + begin, '%', format->size - begin);
         found = sign ? (size_t)(sign - format->bytes) : format->size;
-        if (!jinja_build_from(&p.out, format, begin, found)) return false;
-        if (!sign) break;
+        if (!jinja_build_from(&p.out, format, begin, found)) { return false; }
+        if (!sign) { break; }
         p.at = found + 1;
-        if (!jinja_spend(run, 1) || !write_value(&p)) return false;
+        if (!write_value(&p) || !jinja_spend_bytes(run, p.at - found)) { return false; }
         begin = p.at;
     }
-    if (p.used < p.count && !p.mapping)
+    if (p.used < p.count && !p.mapping) {
         return jinja_fail(run, JINJA_RUNTIME, "not all arguments converted during string formatting");
+    }
     return jinja_built(&p.out, out) && jinja_markup(run, *out, format->markup, out);
 }

@@ -12,8 +12,8 @@ struct namespace {
 
 static bool namespace_attribute(struct jinja_run *run, struct jinja_object *self, const char *name,
                                 size_t size, jinja_value *out) {
-    (void)run;
-    const jinja_value *item = jinja_dict_find(((struct namespace *)self)->items, name, size);
+    const jinja_value *item;
+    if (!jinja_dict_find(run, ((struct namespace *)self)->items, name, size, &item)) { return false; }
     *out = item ? *item : jinja_undefined(NULL);
     return true;
 }
@@ -31,7 +31,7 @@ static const struct jinja_class namespace_class = {
 bool jinja_global_namespace(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                             jinja_value *out) {
     struct namespace *space = jinja_alloc(run, 1, sizeof *space);
-    if (!space) return false;
+    if (!space) { return false; }
     *space = (struct namespace){.object = {&namespace_class}};
     *out = (jinja_value){.type = JINJA_OBJECT, .object = &space->object};
     return jinja_global_dict(run, self, args, &space->items);
@@ -40,9 +40,10 @@ bool jinja_global_namespace(struct jinja_run *run, jinja_value self, const struc
 bool jinja_namespace_set(struct jinja_run *run, jinja_value to, const char *name, size_t size,
                          jinja_value item) {
     jinja_value key;
-    if (to.type == JINJA_UNDEFINED) return jinja_fail_undefined(run, to);
-    if (to.type != JINJA_OBJECT || to.object->class != &namespace_class)
+    if (to.type == JINJA_UNDEFINED) { return jinja_fail_undefined(run, to); }
+    if (to.type != JINJA_OBJECT || to.object->class != &namespace_class) {
         return jinja_fail(run, JINJA_RUNTIME, "cannot assign attribute on non-namespace object");
+    }
     return jinja_string_make(run, name, size, JINJA_WRITTEN, &key) &&
            jinja_dict_set(run, ((struct namespace *)to.object)->items, key, item);
 }
@@ -83,11 +84,11 @@ static bool cycler_attribute(struct jinja_run *run, struct jinja_object *self, c
     const jinja_value value = {.type = JINJA_OBJECT, .object = self};
     const struct jinja_builtin *method =
         jinja_builtin_find(cycler_methods, JINJA_COUNT(cycler_methods), name, size);
-    if (method) return jinja_method_value(run, value, method, out);
+    if (method) { return jinja_method_value(run, value, method, out); }
     *out = jinja_undefined(NULL);
-    if (size == 7 && memcmp(name, "current", 7) == 0) *out = cycler->items.list->items[cycler->at];
-    if (size == 5 && memcmp(name, "items", 5) == 0) *out = cycler->items;
-    if (size == 3 && memcmp(name, "pos", 3) == 0) *out = jinja_int((int64_t)cycler->at);
+    if (size == 7 && memcmp(name, "current", 7) == 0) { *out = cycler->items.list->items[cycler->at]; }
+    if (size == 5 && memcmp(name, "items", 5) == 0) { *out = cycler->items; }
+    if (size == 3 && memcmp(name, "pos", 3) == 0) { *out = jinja_int((int64_t)cycler->at); }
     return true;
 }
 
@@ -96,13 +97,14 @@ static const struct jinja_class cycler_class = {.name = "Cycler", .attribute = c
 bool jinja_global_cycler(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                          jinja_value *out) {
     (void)self;
-    if (args->count == 0) return jinja_fail(run, JINJA_RUNTIME, "at least one item has to be provided");
+    if (args->count == 0) { return jinja_fail(run, JINJA_RUNTIME, "at least one item has to be provided"); }
     struct cycler *cycler = jinja_alloc(run, 1, sizeof *cycler);
-    if (!cycler) return false;
+    if (!cycler) { return false; }
     *cycler = (struct cycler){.object = {&cycler_class}};
-    if (!jinja_list_make(run, JINJA_TUPLE, args->count, &cycler->items)) return false;
-    for (size_t i = 0; i < args->count; i++)
-        if (!jinja_list_add(run, cycler->items, args->at[i])) return false;
+    if (!jinja_list_make(run, JINJA_TUPLE, args->count, &cycler->items)) { return false; }
+    for (size_t i = 0; i < args->count; i++) {
+        if (!jinja_list_add(run, cycler->items, args->at[i])) { return false; }
+    }
     *out = (jinja_value){.type = JINJA_OBJECT, .object = &cycler->object};
     return true;
 }
@@ -118,8 +120,9 @@ struct joiner {
 static bool joiner_call(struct jinja_run *run, struct jinja_object *self, const struct jinja_args *args,
                         jinja_value *out) {
     struct joiner *joiner = (struct joiner *)self;
-    if (args->count || args->named_count)
+    if (args->count || args->named_count) {
         return jinja_fail(run, JINJA_RUNTIME, "a joiner takes no arguments");
+    }
     if (!joiner->used) {
         joiner->used = true;
         return jinja_literal(run, "", out);
@@ -134,12 +137,13 @@ bool jinja_global_joiner(struct jinja_run *run, jinja_value self, const struct j
                          jinja_value *out) {
     (void)self;
     struct joiner *joiner = jinja_alloc(run, 1, sizeof *joiner);
-    if (!joiner) return false;
+    if (!joiner) { return false; }
     *joiner = (struct joiner){.object = {&joiner_class}};
-    if (args->given[0])
+    if (args->given[0]) {
         joiner->separator = args->at[0];
-    else if (!jinja_literal(run, ", ", &joiner->separator))
+    } else if (!jinja_literal(run, ", ", &joiner->separator)) {
         return false;
+    }
     *out = (jinja_value){.type = JINJA_OBJECT, .object = &joiner->object};
     return true;
 }

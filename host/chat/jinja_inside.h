@@ -9,14 +9,19 @@
 
 #include <string.h>
 
-#define JINJA_COUNT(array) (sizeof(array) / sizeof *(array))
+/* Names are known by their length; `word` ends with NUL. */
+static inline bool jinja_name_is(const char *name, size_t size, const char *word) {
+    return strlen(word) == size && memcmp(name, word, size) == 0;
+}
 
 /* ---- memory and steps --------------------------------------------------------------------------------- */
 
 /* Gives back what was allocated, if that is worth it; the memory counts as unused again. */
 void jinja_release(struct jinja_run *run, void *memory, size_t count, size_t size);
-/* The steps that reading or writing so many bytes takes. */
+/* The steps that copying or comparing so many bytes takes; and those of searching in them, or of looking at their
+ * characters one by one. */
 bool jinja_spend_bytes(struct jinja_run *run, uint64_t bytes);
+bool jinja_spend_walk(struct jinja_run *run, uint64_t bytes);
 /* Around each nested call whose depth the data decides; leaving gives the depth back. */
 bool jinja_enter(struct jinja_run *run);
 void jinja_leave(struct jinja_run *run);
@@ -79,8 +84,8 @@ bool jinja_line(const struct jinja_string *s, size_t *begin, size_t *end, size_t
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
-enum { JINJA_FLOAT_TEXT = 40 };
-size_t jinja_float_text(double value, char out[JINJA_FLOAT_TEXT]); /* repr() */
+enum { JINJA_FLOAT_TEXT = 40, JINJA_FLOAT_STEPS = 32 };            /* finding the digits is slow */
+size_t jinja_float_text(double value, char out[JINJA_FLOAT_TEXT]); /* repr(); takes JINJA_FLOAT_STEPS */
 bool jinja_is_number(jinja_value value);                           /* bool, int or float */
 bool jinja_is_whole(jinja_value value);                            /* bool or int */
 int64_t jinja_whole(jinja_value value);                            /* of those */
@@ -153,6 +158,8 @@ bool jinja_has(const struct jinja_args *args, size_t i);
 bool jinja_arg_int(struct jinja_run *run, const struct jinja_args *args, size_t i, int64_t fallback,
                    int64_t *out);
 bool jinja_arg_bool(struct jinja_run *run, const struct jinja_args *args, size_t i, bool fallback, bool *out);
+bool jinja_arg_flag(struct jinja_run *run, const struct jinja_args *args, size_t i,
+                    bool *out); /* one that Python wants an integer for; false if not given */
 bool jinja_arg_string(struct jinja_run *run, const struct jinja_args *args, size_t i,
                       const struct jinja_string **out); /* unchanged if not given */
 /* The name of an argument as a text: one from a mapping is that mapping's key, whoever wrote it. */

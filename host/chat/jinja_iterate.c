@@ -14,7 +14,7 @@ static const struct jinja_class items_class = {.name = "dict_items"};
 static bool make_stream(struct jinja_run *run, const struct jinja_class *class, jinja_value items,
                         jinja_value *out) {
     struct jinja_stream *stream = jinja_alloc(run, 1, sizeof *stream);
-    if (!stream) return false;
+    if (!stream) { return false; }
     *stream = (struct jinja_stream){.object = {class}, .items = items};
     *out = (jinja_value){.type = JINJA_OBJECT, .object = &stream->object};
     return true;
@@ -25,10 +25,10 @@ bool jinja_stream_make(struct jinja_run *run, jinja_value items, jinja_value *ou
 }
 
 struct jinja_stream *jinja_stream_of(jinja_value value, bool *view) {
-    if (value.type != JINJA_OBJECT) return NULL;
+    if (value.type != JINJA_OBJECT) { return NULL; }
     const struct jinja_class *class = value.object->class;
     *view = class == &keys_class || class == &values_class || class == &items_class;
-    if (!*view && class != &generator_class) return NULL;
+    if (!*view && class != &generator_class) { return NULL; }
     return (struct jinja_stream *)((char *)value.object - offsetof(struct jinja_stream, object));
 }
 
@@ -36,12 +36,13 @@ bool jinja_view_make(struct jinja_run *run, const char *method, jinja_value valu
     const struct jinja_dict *dict = value.dict;
     bool keys = method[0] == 'k', values = method[0] == 'v';
     jinja_value list;
-    if (!jinja_list_make(run, JINJA_LIST, dict->count, &list)) return false;
+    if (!jinja_list_make(run, JINJA_LIST, dict->count, &list)) { return false; }
     for (size_t i = 0; i < dict->count; i++) {
         jinja_value element = keys ? dict->pairs[i].key : dict->pairs[i].item;
-        if (!keys && !values && !jinja_pair_make(run, dict->pairs[i].key, dict->pairs[i].item, &element))
+        if (!keys && !values && !jinja_pair_make(run, dict->pairs[i].key, dict->pairs[i].item, &element)) {
             return false;
-        if (!jinja_list_add(run, list, element)) return false;
+        }
+        if (!jinja_list_add(run, list, element)) { return false; }
     }
     return make_stream(run, keys ? &keys_class : values ? &values_class : &items_class, list, out);
 }
@@ -57,7 +58,9 @@ bool jinja_build_view(struct jinja_builder *b, jinja_value view) {
 
 size_t jinja_range_length(const struct jinja_range *range) {
     uint64_t low = (uint64_t)range->start, high = (uint64_t)range->stop;
-    if (range->step > 0) return range->start < range->stop ? (high - low - 1) / (uint64_t)range->step + 1 : 0;
+    if (range->step > 0) {
+        return range->start < range->stop ? (high - low - 1) / (uint64_t)range->step + 1 : 0;
+    }
     return range->start > range->stop ? (low - high - 1) / (0 - (uint64_t)range->step) + 1 : 0;
 }
 
@@ -86,39 +89,44 @@ bool jinja_length(struct jinja_run *run, jinja_value value, size_t *out) {
 static bool iterate_stream(struct jinja_run *run, jinja_value over, struct jinja_iterator *out) {
     bool view;
     struct jinja_stream *stream = jinja_stream_of(over, &view);
-    if (!stream) return jinja_fail(run, JINJA_RUNTIME, "'%s' object is not iterable", jinja_type_name(over));
+    if (!stream) {
+        return jinja_fail(run, JINJA_RUNTIME, "'%s' object is not iterable", jinja_type_name(over));
+    }
     *out = (struct jinja_iterator){.over = stream->items};
-    if (!stream->used) out->count = stream->items.list->count;
+    if (!stream->used) { out->count = stream->items.list->count; }
     stream->used = !view;
     return true;
 }
 
 bool jinja_iterate(struct jinja_run *run, jinja_value over, struct jinja_iterator *out) {
-    if (over.type == JINJA_OBJECT) return iterate_stream(run, over, out);
+    if (over.type == JINJA_OBJECT) { return iterate_stream(run, over, out); }
     if (over.type == JINJA_NONE || jinja_is_number(over) || over.type == JINJA_METHOD ||
-        over.type == JINJA_BUILTIN)
+        over.type == JINJA_BUILTIN) {
         return jinja_fail(run, JINJA_RUNTIME, "'%s' object is not iterable", jinja_type_name(over));
+    }
     *out = (struct jinja_iterator){.over = over};
     return jinja_length(run, over, &out->count);
 }
 
 bool jinja_iterate_back(struct jinja_run *run, jinja_value over, struct jinja_iterator *out) {
     bool view;
-    if (jinja_stream_of(over, &view) && !view)
+    if (jinja_stream_of(over, &view) && !view) {
         return jinja_fail(run, JINJA_RUNTIME, "'%s' object is not reversible", jinja_type_name(over));
-    if (!jinja_iterate(run, over, out)) return false;
+    }
+    if (!jinja_iterate(run, over, out)) { return false; }
     out->backwards = true;
-    if (out->over.type == JINJA_STRING) out->byte = out->over.string->size;
+    if (out->over.type == JINJA_STRING) { out->byte = out->over.string->size; }
     return true;
 }
 
 static bool next_character(struct jinja_run *run, struct jinja_iterator *it, jinja_value *item) {
     const struct jinja_string *s = it->over.string;
     size_t begin = it->byte, end = it->byte;
-    if (it->backwards)
+    if (it->backwards) {
         jinja_code_before(s, &begin);
-    else
+    } else {
         jinja_code_at(s, &end);
+    }
     it->byte = it->backwards ? begin : end;
     bool markup = s->markup && it->backwards; /* reversed() goes by index, which keeps markup */
     return jinja_substring(run, s, begin, end, item) && jinja_markup(run, *item, markup, item);
@@ -126,8 +134,8 @@ static bool next_character(struct jinja_run *run, struct jinja_iterator *it, jin
 
 bool jinja_next(struct jinja_run *run, struct jinja_iterator *it, jinja_value *item, bool *done) {
     *done = it->at >= it->count;
-    if (*done) return true;
-    if (!jinja_spend(run, 1)) return false;
+    if (*done) { return true; }
+    if (!jinja_spend(run, 1)) { return false; }
     size_t at = it->backwards ? it->count - 1 - it->at : it->at;
     it->at++;
     switch (it->over.type) {
@@ -145,9 +153,11 @@ bool jinja_to_list(struct jinja_run *run, jinja_value value, jinja_value *out) {
     jinja_value item;
     bool done;
     if (!jinja_iterate(run, value, &each) || !jinja_spend(run, each.count) ||
-        !jinja_list_make(run, JINJA_LIST, each.count, out))
+        !jinja_list_make(run, JINJA_LIST, each.count, out)) {
         return false;
-    while (jinja_next(run, &each, &item, &done) && !done)
-        if (!jinja_list_add(run, *out, item)) return false;
+    }
+    while (jinja_next(run, &each, &item, &done) && !done) {
+        if (!jinja_list_add(run, *out, item)) { return false; }
+    }
     return done;
 }

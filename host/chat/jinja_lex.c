@@ -13,9 +13,10 @@ void jinja_lex_begin(struct jinja_lexer *lexer, struct jinja_template *t, const 
 
 /* ---- places and white space ---------------------------------------------------------------------------- */
 
+/* A further byte of a character. */
 static bool is_tail(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
-} /* a further byte of a character */
+}
 
 static struct jinja_place place_of(struct jinja_lexer *l, size_t at) {
     for (; l->place_at < at; l->place_at++) {
@@ -212,7 +213,7 @@ static bool lex_operator(struct jinja_lexer *l, struct jinja_token *token) {
     char c = l->text[l->at];
     uint32_t code;
     token->kind = TOKEN_OPERATOR;
-    for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
+    for (size_t i = 0; i < JINJA_COUNT(two); i++) {
         if (has(l, l->at, two[i])) {
             token->sign = JINJA_SIGN((unsigned char)two[i][0], (unsigned)two[i][1]);
             l->at += 2;

@@ -174,23 +174,19 @@ static bool arguments_of(struct jinja_run *run, const struct jinja_macro *macro,
     return true;
 }
 
-static bool is(const char *name, size_t size, const char *word) {
-    return strlen(word) == size && memcmp(name, word, size) == 0;
-}
-
 static bool macro_attribute(struct jinja_run *run, struct jinja_object *self, const char *name, size_t size,
                             jinja_value *out) {
     const struct jinja_macro *macro = ((const struct macro *)self)->node;
     *out = jinja_undefined("a macro has no such attribute");
-    if (is(name, size, "arguments")) { return arguments_of(run, macro, out); }
-    if (is(name, size, "name")) {
+    if (jinja_name_is(name, size, "arguments")) { return arguments_of(run, macro, out); }
+    if (jinja_name_is(name, size, "name")) {
         *out = jinja_none();
         return !macro->name || jinja_literal(run, macro->name->bytes, out);
     }
-    if (is(name, size, "caller")) { *out = jinja_bool(macro->wants_caller); }
-    if (is(name, size, "catch_kwargs")) { *out = jinja_bool(macro->wants_kwargs); }
-    if (is(name, size, "catch_varargs")) { *out = jinja_bool(macro->wants_varargs); }
-    if (is(name, size, "explicit_caller")) { *out = jinja_bool(macro->explicit_caller); }
+    if (jinja_name_is(name, size, "caller")) { *out = jinja_bool(macro->wants_caller); }
+    if (jinja_name_is(name, size, "catch_kwargs")) { *out = jinja_bool(macro->wants_kwargs); }
+    if (jinja_name_is(name, size, "catch_varargs")) { *out = jinja_bool(macro->wants_varargs); }
+    if (jinja_name_is(name, size, "explicit_caller")) { *out = jinja_bool(macro->explicit_caller); }
     return true;
 }
 

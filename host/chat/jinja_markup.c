@@ -8,17 +8,19 @@ static bool escape_items(struct jinja_run *run, jinja_value items, jinja_value *
     struct jinja_iterator each;
     jinja_value item;
     bool done;
-    if (!jinja_iterate(run, items, &each) || !jinja_list_make(run, JINJA_LIST, 0, out)) return false;
-    while (jinja_next(run, &each, &item, &done) && !done)
-        if (!jinja_html_escape(run, item, &item) || !jinja_list_add(run, *out, item)) return false;
+    if (!jinja_iterate(run, items, &each) || !jinja_list_make(run, JINJA_LIST, 0, out)) { return false; }
+    while (jinja_next(run, &each, &item, &done) && !done) {
+        if (!jinja_html_escape(run, item, &item) || !jinja_list_add(run, *out, item)) { return false; }
+    }
     return done;
 }
 
 static bool mark(struct jinja_run *run, jinja_value *value) {
-    if (value->type == JINJA_STRING) return jinja_markup(run, *value, true, value);
-    if (value->type != JINJA_LIST && value->type != JINJA_TUPLE) return true;
-    for (size_t i = 0; i < value->list->count; i++)
-        if (!mark(run, &value->list->items[i])) return false;
+    if (value->type == JINJA_STRING) { return jinja_markup(run, *value, true, value); }
+    if (value->type != JINJA_LIST && value->type != JINJA_TUPLE) { return true; }
+    for (size_t i = 0; i < value->list->count; i++) {
+        if (!mark(run, &value->list->items[i])) { return false; }
+    }
     return true;
 }
 
@@ -33,7 +35,9 @@ bool jinja_markup_call(struct jinja_run *run, const struct jinja_builtin *method
     if (join || second) {
         memcpy(at, args->at, args->count * sizeof *at);
         escaped.at = at;
-        if (!(join ? escape_items(run, at[0], &at[0]) : jinja_html_escape(run, at[1], &at[1]))) return false;
+        if (!(join ? escape_items(run, at[0], &at[0]) : jinja_html_escape(run, at[1], &at[1]))) {
+            return false;
+        }
     }
     return method->call(run, self, &escaped, out) && mark(run, out);
 }

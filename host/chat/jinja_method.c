@@ -12,9 +12,9 @@ static bool count_items(struct jinja_run *run, jinja_value self, const struct ji
     jinja_value item;
     bool done, equal;
     int64_t count = 0;
-    if (!jinja_iterate(run, self, &each)) return false;
+    if (!jinja_iterate(run, self, &each)) { return false; }
     while (jinja_next(run, &each, &item, &done) && !done) {
-        if (!jinja_equal(run, item, args->at[0], &equal)) return false;
+        if (!jinja_equal(run, item, args->at[0], &equal)) { return false; }
         count += equal;
     }
     *out = jinja_int(count);
@@ -22,7 +22,7 @@ static bool count_items(struct jinja_run *run, jinja_value self, const struct ji
 }
 
 static int64_t clamp_index(int64_t index, int64_t count) {
-    if (index < 0) index += count;
+    if (index < 0) { index += count; }
     return index < 0 ? 0 : index > count ? count : index;
 }
 
@@ -31,16 +31,18 @@ static bool index_of(struct jinja_run *run, jinja_value self, const struct jinja
     size_t length;
     int64_t start, stop;
     if (!jinja_length(run, self, &length) || !jinja_arg_int(run, args, 1, 0, &start) ||
-        !jinja_arg_int(run, args, 2, (int64_t)length, &stop))
+        !jinja_arg_int(run, args, 2, (int64_t)length, &stop)) {
         return false;
+    }
     start = clamp_index(start, (int64_t)length);
     stop = clamp_index(stop, (int64_t)length);
     for (int64_t i = start; i < stop; i++) {
         bool equal;
         jinja_value item;
-        if (!jinja_item(run, self, jinja_int(i), &item) || !jinja_equal(run, item, args->at[0], &equal))
+        if (!jinja_item(run, self, jinja_int(i), &item) || !jinja_equal(run, item, args->at[0], &equal)) {
             return false;
-        if (!equal) continue;
+        }
+        if (!equal) { continue; }
         *out = jinja_int(i);
         return true;
     }
@@ -77,7 +79,7 @@ static bool dict_values(struct jinja_run *run, jinja_value self, const struct ji
 static bool dict_get(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                      jinja_value *out) {
     const jinja_value *item;
-    if (!jinja_dict_get(run, self.dict, args->at[0], &item)) return false;
+    if (!jinja_dict_get(run, self.dict, args->at[0], &item)) { return false; }
     *out = item ? *item : args->given[1] ? args->at[1] : jinja_none();
     return true;
 }
@@ -112,8 +114,9 @@ static const char *const string_refused[] = {"translate", "encode", "maketrans"}
 static const char *const other_refused[] = {"add", "discard"}; /* of sets, which no template can make */
 
 static bool listed(const char *const *names, size_t count, const char *name, size_t size) {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(names[i]) == size && memcmp(names[i], name, size) == 0) return true;
+    for (size_t i = 0; i < count; i++) {
+        if (jinja_name_is(name, size, names[i])) { return true; }
+    }
     return false;
 }
 #define LISTED(names) listed(names, JINJA_COUNT(names), name, size)

@@ -139,7 +139,7 @@ static bool comparison(struct jinja_parser *p, enum jinja_operator *op) {
                  {JINJA_SIGN('<', '='), JINJA_LE},
                  {'>', JINJA_GT},
                  {JINJA_SIGN('>', '='), JINJA_GE}};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < JINJA_COUNT(signs); i++) {
         if (jinja_skip_sign(p, signs[i].sign)) {
             *op = signs[i].op;
             return true;

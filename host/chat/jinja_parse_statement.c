@@ -290,7 +290,7 @@ static const struct {
 /* NULL without a fault: there is no such tag. */
 struct jinja_node *jinja_parse_statement(struct jinja_parser *p) {
     struct jinja_place at = p->now.place;
-    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+    for (size_t i = 0; i < JINJA_COUNT(tags); i++) {
         if (!jinja_at_word(p, tags[i].name)) { continue; }
         if (!jinja_nest(p) || p->open_count == JINJA_NESTING) { return NULL; }
         static const char *const nothing[] = {NULL};

@@ -311,7 +311,7 @@ static const struct {
 static bool loop_attribute(struct jinja_run *run, struct jinja_object *self, const char *name, size_t size,
                            jinja_value *out) {
     for (size_t i = 0; i < JINJA_COUNT(attributes); i++) {
-        if (strlen(attributes[i].name) == size && memcmp(attributes[i].name, name, size) == 0) {
+        if (jinja_name_is(name, size, attributes[i].name)) {
             return attributes[i].get(jinja_eval_of(run), (struct loop *)self, out);
         }
     }

@@ -12,25 +12,26 @@ static bool all_ascii(const char *bytes, size_t size) {
         memcpy(&word, bytes + i, 8);
         seen |= word;
     }
-    for (; i < size; i++) seen |= (unsigned char)bytes[i];
+    for (; i < size; i++) { seen |= (unsigned char)bytes[i]; }
     return (seen & 0x8080808080808080u) == 0;
 }
 
 /* How many characters valid UTF-8 holds. */
 static size_t count_characters(const char *bytes, size_t size) {
-    if (all_ascii(bytes, size)) return size;
+    if (all_ascii(bytes, size)) { return size; }
     size_t count = 0;
-    for (size_t i = 0; i < size; i++) count += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < size; i++) { count += ((unsigned char)bytes[i] & 0xC0) != 0x80; }
     return count;
 }
 
 struct jinja_string *jinja_string_new(struct jinja_run *run, size_t size, bool mixed) {
     size_t bytes;
     if (__builtin_add_overflow(sizeof(struct jinja_string) + 1, size, &bytes) ||
-        __builtin_add_overflow(bytes, mixed ? size : 0, &bytes))
+        __builtin_add_overflow(bytes, mixed ? size : 0, &bytes)) {
         bytes = SIZE_MAX;
+    }
     struct jinja_string *s = jinja_alloc(run, bytes, 1);
-    if (!s) return NULL;
+    if (!s) { return NULL; }
     *s = (struct jinja_string){.size = size};
     s->bytes[size] = 0;
     if (mixed) {
@@ -50,16 +51,16 @@ static bool build_repaired(struct jinja_builder *b, const char *bytes, size_t si
         uint32_t code;
         at += jinja_decode(bytes + at, size - at, &code);
         if (code == UINT32_MAX) {
-            if (!jinja_build(b, "\xEF\xBF\xBD", 3, origin)) return false;
+            if (!jinja_build(b, "\xEF\xBF\xBD", 3, origin)) { return false; }
             begin = at;
             continue;
         }
         while (at < size) {
             size_t length = jinja_decode(bytes + at, size - at, &code);
-            if (code == UINT32_MAX) break;
+            if (code == UINT32_MAX) { break; }
             at += length;
         }
-        if (!jinja_build(b, bytes + begin, at - begin, origin)) return false;
+        if (!jinja_build(b, bytes + begin, at - begin, origin)) { return false; }
         begin = at;
     }
     return true;
@@ -67,12 +68,12 @@ static bool build_repaired(struct jinja_builder *b, const char *bytes, size_t si
 
 bool jinja_string_make(struct jinja_run *run, const char *bytes, size_t size, uint8_t origin,
                        jinja_value *out) {
-    if (!jinja_spend_bytes(run, size)) return false;
+    if (!jinja_spend_bytes(run, size)) { return false; }
     bool valid = all_ascii(bytes, size);
     for (size_t at = 0; !valid && at < size;) {
         uint32_t code;
         at += jinja_decode(bytes + at, size - at, &code);
-        if (code == UINT32_MAX) break;
+        if (code == UINT32_MAX) { break; }
         valid = at == size;
     }
     if (!valid && size) {
@@ -80,8 +81,8 @@ bool jinja_string_make(struct jinja_run *run, const char *bytes, size_t size, ui
         return build_repaired(&b, bytes, size, origin) && jinja_built(&b, out);
     }
     struct jinja_string *s = jinja_string_new(run, size, false);
-    if (!s) return false;
-    if (size) memcpy(s->bytes, bytes, size);
+    if (!s) { return false; }
+    if (size) { memcpy(s->bytes, bytes, size); }
     s->characters = count_characters(bytes, size);
     s->origin = origin;
     *out = jinja_string_value(s);
@@ -93,20 +94,20 @@ bool jinja_literal(struct jinja_run *run, const char *text, jinja_value *out) {
 }
 
 uint8_t jinja_origin_at(const struct jinja_string *s, size_t byte) {
-    if (s->origin != JINJA_MIXED) return s->origin;
+    if (s->origin != JINJA_MIXED) { return s->origin; }
     return byte < s->size ? s->origins[byte] : JINJA_WRITTEN;
 }
 
 uint8_t jinja_origin_of(const struct jinja_string *s, size_t begin, size_t end) {
-    if (s->origin != JINJA_MIXED) return s->origin;
+    if (s->origin != JINJA_MIXED) { return s->origin; }
     return memchr(s->origins + begin, JINJA_GIVEN, end - begin) ? JINJA_GIVEN : JINJA_WRITTEN;
 }
 
 /* Where the stretch of one origin that begins at `begin` ends. */
 static size_t stretch_end(const struct jinja_string *s, size_t begin, size_t end) {
-    if (s->origin != JINJA_MIXED) return end;
+    if (s->origin != JINJA_MIXED) { return end; }
     size_t at = begin;
-    while (at < end && s->origins[at] == s->origins[begin]) at++;
+    while (at < end && s->origins[at] == s->origins[begin]) { at++; }
     return at;
 }
 
@@ -119,12 +120,13 @@ bool jinja_substring(struct jinja_run *run, const struct jinja_string *s, size_t
     size_t size = end - begin;
     bool mixed = stretch_end(s, begin, end) != end;
     struct jinja_string *part = jinja_string_new(run, size, mixed);
-    if (!part) return false;
+    if (!part) { return false; }
     memcpy(part->bytes, s->bytes + begin, size);
-    if (mixed)
+    if (mixed) {
         memcpy(part->bytes + size + 1, s->origins + begin, size);
-    else
+    } else {
         part->origin = size ? jinja_origin_at(s, begin) : JINJA_WRITTEN;
+    }
     part->characters = jinja_is_ascii(s) ? size : count_characters(part->bytes, size);
     part->markup = s->markup;
     *out = jinja_string_value(part);
@@ -134,11 +136,11 @@ bool jinja_substring(struct jinja_run *run, const struct jinja_string *s, size_t
 bool jinja_markup(struct jinja_run *run, jinja_value text, bool markup, jinja_value *out) {
     const struct jinja_string *s = text.string;
     *out = text;
-    if (s->markup == markup) return true;
+    if (s->markup == markup) { return true; }
     struct jinja_string *copy = jinja_string_new(run, s->size, s->origin == JINJA_MIXED);
-    if (!copy) return false;
+    if (!copy) { return false; }
     memcpy(copy->bytes, s->bytes, s->size);
-    if (s->origins) memcpy(copy->bytes + s->size + 1, s->origins, s->size);
+    if (s->origins) { memcpy(copy->bytes + s->size + 1, s->origins, s->size); }
     copy->origin = s->origin;
     copy->characters = s->characters;
     copy->markup = markup;
@@ -154,16 +156,16 @@ bool jinja_byte_of(struct jinja_run *run, const struct jinja_string *s, size_t c
     size_t at;
     if (character <= s->characters / 2) {
         at = 0;
-        for (size_t left = character; left; left--) do
-                at++;
-            while (((unsigned char)s->bytes[at] & 0xC0) == 0x80);
+        for (size_t left = character; left; left--) {
+            do { at++; } while (((unsigned char)s->bytes[at] & 0xC0) == 0x80);
+        }
         *out = at;
         return jinja_spend_bytes(run, at);
     }
     at = s->size;
-    for (size_t left = s->characters - character; left; left--) do
-            at--;
-        while (((unsigned char)s->bytes[at] & 0xC0) == 0x80);
+    for (size_t left = s->characters - character; left; left--) {
+        do { at--; } while (((unsigned char)s->bytes[at] & 0xC0) == 0x80);
+    }
     *out = at;
     return jinja_spend_bytes(run, s->size - at);
 }
@@ -185,26 +187,26 @@ int jinja_string_order(const struct jinja_string *a, const struct jinja_string *
 
 size_t jinja_string_find(const struct jinja_string *s, size_t begin, size_t end,
                          const struct jinja_string *part) {
-    if (begin > end || part->size > end - begin) return SIZE_MAX;
-    if (part->size == 0) return begin;
+    if (begin > end || part->size > end - begin) { return SIZE_MAX; }
+    if (part->size == 0) { return begin; }
     const char *found = memmem(s->bytes + begin, end - begin, part->bytes, part->size);
     return found ? (size_t)(found - s->bytes) : SIZE_MAX;
 }
 
 static void copy_backwards(char *to, const char *from, size_t size) {
-    for (size_t i = 0; i < size; i++) to[i] = from[size - 1 - i];
+    for (size_t i = 0; i < size; i++) { to[i] = from[size - 1 - i]; }
 }
 
 /* The first place in the reversed text: linear whatever the texts are. */
 bool jinja_string_find_last(struct jinja_run *run, const struct jinja_string *s, size_t begin, size_t end,
                             const struct jinja_string *part, size_t *out) {
     *out = SIZE_MAX;
-    if (begin > end || part->size > end - begin) return true;
+    if (begin > end || part->size > end - begin) { return true; }
     *out = end;
-    if (part->size == 0) return true;
+    if (part->size == 0) { return true; }
     size_t size = end - begin, room = size + part->size;
     char *copy = jinja_alloc(run, room, 1);
-    if (!copy || !jinja_spend_bytes(run, room)) return false;
+    if (!copy || !jinja_spend_walk(run, room)) { return false; }
     copy_backwards(copy, s->bytes + begin, size);
     copy_backwards(copy + size, part->bytes, part->size);
     const char *found = memmem(copy, size, copy + size, part->size);
@@ -218,19 +220,21 @@ bool jinja_string_find_last(struct jinja_run *run, const struct jinja_string *s,
 /* The bytes lie in a string that is not finished, so that jinja_built copies nothing. */
 static bool grow(struct jinja_builder *b, size_t more) {
     size_t need, room = b->room ? b->room : 32;
-    if (__builtin_add_overflow(b->size, more, &need) || need > SIZE_MAX / 4)
+    if (__builtin_add_overflow(b->size, more, &need) || need > SIZE_MAX / 4) {
         return jinja_fail(b->run, JINJA_LIMIT, "a string is too long");
-    while (room < need) room *= 2;
+    }
+    while (room < need) { room *= 2; }
     struct jinja_string *s = jinja_string_new(b->run, room, false);
     unsigned char *origins = s && b->origins ? jinja_alloc(b->run, room, 1) : NULL;
-    if (!s || (b->origins && !origins)) return false;
-    if (b->size) memcpy(s->bytes, b->bytes, b->size);
+    if (!s || (b->origins && !origins)) { return false; }
+    if (b->size) { memcpy(s->bytes, b->bytes, b->size); }
     if (origins) {
         memcpy(origins, b->origins, b->size);
         jinja_release(b->run, b->origins, b->room, 1);
     }
-    if (b->bytes)
+    if (b->bytes) {
         jinja_release(b->run, b->bytes - offsetof(struct jinja_string, bytes), sizeof *s + 1 + b->room, 1);
+    }
     b->bytes = s->bytes;
     b->origins = origins;
     b->room = room;
@@ -238,23 +242,24 @@ static bool grow(struct jinja_builder *b, size_t more) {
 }
 
 static bool set_origin(struct jinja_builder *b, size_t size, uint8_t origin) {
-    if (b->size == 0 && !b->origins) b->origin = origin;
+    if (b->size == 0 && !b->origins) { b->origin = origin; }
     if (origin != b->origin && !b->origins) {
         b->origins = jinja_alloc(b->run, b->room, 1);
-        if (!b->origins) return false;
+        if (!b->origins) { return false; }
         memset(b->origins, b->origin, b->size);
         b->origin = JINJA_MIXED;
     }
-    if (b->origins) memset(b->origins + b->size, origin, size);
+    if (b->origins) { memset(b->origins + b->size, origin, size); }
     return true;
 }
 
 bool jinja_build(struct jinja_builder *b, const char *bytes, size_t size, uint8_t origin) {
-    if (size == 0) return true;
-    if (!jinja_spend(b->run, (b->size + size) / 64 - b->size / 64))
+    if (size == 0) { return true; }
+    if (!jinja_spend(b->run, (b->size + size) / 64 - b->size / 64)) {
         return false; /* small pieces share a step */
-    if (b->room - b->size < size && !grow(b, size)) return false;
-    if (!set_origin(b, size, origin)) return false;
+    }
+    if (b->room - b->size < size && !grow(b, size)) { return false; }
+    if (!set_origin(b, size, origin)) { return false; }
     memcpy(b->bytes + b->size, bytes, size);
     b->size += size;
     return true;
@@ -263,7 +268,7 @@ bool jinja_build(struct jinja_builder *b, const char *bytes, size_t size, uint8_
 bool jinja_build_from(struct jinja_builder *b, const struct jinja_string *s, size_t begin, size_t end) {
     while (begin < end) {
         size_t stop = stretch_end(s, begin, end);
-        if (!jinja_build(b, s->bytes + begin, stop - begin, jinja_origin_at(s, begin))) return false;
+        if (!jinja_build(b, s->bytes + begin, stop - begin, jinja_origin_at(s, begin))) { return false; }
         begin = stop;
     }
     return true;
@@ -283,33 +288,35 @@ bool jinja_build_code(struct jinja_builder *b, uint32_t code, uint8_t origin) {
 }
 
 bool jinja_build_reserve(struct jinja_builder *b, uint64_t more) {
-    if (more > SIZE_MAX / 4) return jinja_fail(b->run, JINJA_LIMIT, "a string is too long");
+    if (more > SIZE_MAX / 4) { return jinja_fail(b->run, JINJA_LIMIT, "a string is too long"); }
     return b->room - b->size >= more || grow(b, more);
 }
 
 bool jinja_build_repeat(struct jinja_builder *b, const struct jinja_string *s, uint64_t times) {
     uint64_t bytes;
-    if (s->size == 0) return true;
-    if (__builtin_mul_overflow(times, s->size, &bytes) || bytes > SIZE_MAX / 4)
+    if (s->size == 0) { return true; }
+    if (__builtin_mul_overflow(times, s->size, &bytes) || bytes > SIZE_MAX / 4) {
         return jinja_fail(b->run, JINJA_LIMIT, "a string is too long");
-    if (!jinja_build_reserve(b, bytes)) return false;
-    for (uint64_t i = 0; i < times; i++)
-        if (!jinja_build_string(b, s)) return false;
+    }
+    if (!jinja_build_reserve(b, bytes)) { return false; }
+    for (uint64_t i = 0; i < times; i++) {
+        if (!jinja_build_string(b, s)) { return false; }
+    }
     return true;
 }
 
 bool jinja_build_spaces(struct jinja_builder *b, uint64_t count) {
     static const char spaces[] = "                                                                ";
-    if (!jinja_build_reserve(b, count)) return false;
+    if (!jinja_build_reserve(b, count)) { return false; }
     for (size_t piece; count; count -= piece) {
         piece = count < sizeof spaces - 1 ? count : sizeof spaces - 1;
-        if (!jinja_build(b, spaces, piece, JINJA_WRITTEN)) return false;
+        if (!jinja_build(b, spaces, piece, JINJA_WRITTEN)) { return false; }
     }
     return true;
 }
 
 bool jinja_built(struct jinja_builder *b, jinja_value *out) {
-    if (!b->bytes && !grow(b, 0)) return false;
+    if (!b->bytes && !grow(b, 0)) { return false; }
     struct jinja_string *s = (struct jinja_string *)(b->bytes - offsetof(struct jinja_string, bytes));
     s->size = b->size;
     s->characters = count_characters(s->bytes, s->size);

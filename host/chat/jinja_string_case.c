@@ -16,7 +16,7 @@ static bool sigma_is_final(const struct jinja_string *s, size_t begin, size_t en
         code = jinja_code_before(s, &begin);
         found = !jinja_code_is_case_ignorable(code);
     }
-    if (!found || !jinja_code_is_cased(code)) return false;
+    if (!found || !jinja_code_is_cased(code)) { return false; }
     for (found = false; !found && end < s->size;) {
         code = jinja_code_at(s, &end);
         found = !jinja_code_is_case_ignorable(code);
@@ -29,11 +29,13 @@ static bool build_case(struct jinja_builder *b, const struct jinja_string *s, si
     uint32_t code, codes[JINJA_CASE_CODES];
     jinja_decode(s->bytes + begin, end - begin, &code);
     uint8_t origin = jinja_origin_at(s, begin);
-    if (code == CAPITAL_SIGMA && to == JINJA_LOWER)
+    if (code == CAPITAL_SIGMA && to == JINJA_LOWER) {
         return jinja_build_code(b, sigma_is_final(s, begin, end) ? FINAL_SIGMA : SIGMA, origin);
+    }
     size_t count = jinja_code_case(code, to, codes);
-    for (size_t i = 0; i < count; i++)
-        if (!jinja_build_code(b, codes[i], origin)) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!jinja_build_code(b, codes[i], origin)) { return false; }
+    }
     return true;
 }
 
@@ -42,9 +44,9 @@ bool jinja_case(struct jinja_run *run, const struct jinja_string *s, enum jinja_
     for (size_t at = 0; at < s->size;) {
         size_t begin = at;
         jinja_code_at(s, &at);
-        if (!build_case(&b, s, begin, at, to)) return false;
+        if (!build_case(&b, s, begin, at, to)) { return false; }
     }
-    return jinja_built(&b, out);
+    return jinja_spend_walk(run, s->size) && jinja_built(&b, out);
 }
 
 bool jinja_str_upper(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
@@ -72,10 +74,10 @@ static bool build_titles(struct jinja_run *run, const struct jinja_string *s, bo
     for (size_t at = 0; at < s->size;) {
         size_t begin = at;
         uint32_t code = jinja_code_at(s, &at);
-        if (!build_case(&b, s, begin, at, inside ? JINJA_LOWER : JINJA_TITLE)) return false;
+        if (!build_case(&b, s, begin, at, inside ? JINJA_LOWER : JINJA_TITLE)) { return false; }
         inside = !each || jinja_code_is_cased(code);
     }
-    return jinja_built(&b, out);
+    return jinja_spend_walk(run, s->size) && jinja_built(&b, out);
 }
 
 bool jinja_str_title(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
@@ -100,10 +102,11 @@ bool jinja_str_swapcase(struct jinja_run *run, jinja_value self, const struct ji
         uint32_t code = jinja_code_at(s, &at);
         bool upper = jinja_code_is_upper(code), change = upper || jinja_code_is_lower(code);
         if (!(change ? build_case(&b, s, begin, at, upper ? JINJA_LOWER : JINJA_UPPER)
-                     : jinja_build_from(&b, s, begin, at)))
+                     : jinja_build_from(&b, s, begin, at))) {
             return false;
+        }
     }
-    return jinja_built(&b, out);
+    return jinja_spend_walk(run, s->size) && jinja_built(&b, out);
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------ */
@@ -111,9 +114,9 @@ bool jinja_str_swapcase(struct jinja_run *run, jinja_value self, const struct ji
 static bool all_are(struct jinja_run *run, const struct jinja_string *s, bool (*is)(uint32_t code),
                     bool empty, jinja_value *out) {
     bool all = s->size ? true : empty;
-    for (size_t at = 0; all && at < s->size;) all = is(jinja_code_at(s, &at));
+    for (size_t at = 0; all && at < s->size;) { all = is(jinja_code_at(s, &at)); }
     *out = jinja_bool(all);
-    return jinja_spend_bytes(run, s->size);
+    return jinja_spend_walk(run, s->size);
 }
 
 #define CLASS_METHOD(name, is, empty)                                                                        \
@@ -148,7 +151,7 @@ static bool one_case(struct jinja_run *run, const struct jinja_string *s, bool u
         other = (upper ? is_lower : is_upper) || jinja_code_is_title(code);
     }
     *out = jinja_bool(seen && !other);
-    return jinja_spend_bytes(run, s->size);
+    return jinja_spend_walk(run, s->size);
 }
 
 bool jinja_str_isupper(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
@@ -177,7 +180,7 @@ bool jinja_str_istitle(struct jinja_run *run, jinja_value self, const struct jin
         seen = seen || cased;
     }
     *out = jinja_bool(seen && fits);
-    return jinja_spend_bytes(run, s->size);
+    return jinja_spend_walk(run, s->size);
 }
 
 bool jinja_str_isidentifier(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
@@ -186,7 +189,7 @@ bool jinja_str_isidentifier(struct jinja_run *run, jinja_value self, const struc
     const struct jinja_string *s = self.string;
     size_t at = 0;
     bool is = s->size && jinja_code_starts_name(jinja_code_at(s, &at));
-    while (is && at < s->size) is = jinja_code_continues_name(jinja_code_at(s, &at));
+    while (is && at < s->size) { is = jinja_code_continues_name(jinja_code_at(s, &at)); }
     *out = jinja_bool(is);
-    return jinja_spend_bytes(run, s->size);
+    return jinja_spend_walk(run, s->size);
 }

@@ -9,11 +9,12 @@
 static bool among(struct jinja_run *run, const struct jinja_string *s, size_t begin, size_t end,
                   const struct jinja_string *chars, bool *out) {
     if (chars) {
-        *out = memmem(chars->bytes, chars->size, s->bytes + begin, end - begin) != NULL;
-        return jinja_spend(run, chars->size / 64);
+        const char *found = memmem(chars->bytes, chars->size, s->bytes + begin, end - begin);
+        *out = found != NULL;
+        return jinja_spend_walk(run, found ? (size_t)(found - chars->bytes) : chars->size);
     }
     *out = jinja_code_is_space(jinja_code_at(s, &begin));
-    return true;
+    return jinja_spend(run, 1);
 }
 
 bool jinja_strip(struct jinja_run *run, const struct jinja_string *s, const struct jinja_string *chars,
@@ -23,16 +24,16 @@ bool jinja_strip(struct jinja_run *run, const struct jinja_string *s, const stru
     while (go && begin < end) {
         next = begin;
         jinja_code_at(s, &next);
-        if (!among(run, s, begin, next, chars, &go)) return false;
-        if (go) begin = next;
+        if (!among(run, s, begin, next, chars, &go)) { return false; }
+        if (go) { begin = next; }
     }
     for (go = right; go && begin < end;) {
         last = end;
         jinja_code_before(s, &last);
-        if (!among(run, s, last, end, chars, &go)) return false;
-        if (go) end = last;
+        if (!among(run, s, last, end, chars, &go)) { return false; }
+        if (go) { end = last; }
     }
-    return jinja_spend_bytes(run, s->size) && jinja_substring(run, s, begin, end, out);
+    return jinja_substring(run, s, begin, end, out);
 }
 
 static bool strip_by(struct jinja_run *run, jinja_value self, const struct jinja_args *args, bool left,
@@ -60,14 +61,14 @@ bool jinja_str_rstrip(struct jinja_run *run, jinja_value self, const struct jinj
 static bool needed_string(struct jinja_run *run, const struct jinja_args *args,
                           const struct jinja_string **out) {
     *out = NULL;
-    if (!jinja_arg_string(run, args, 0, out)) return false;
+    if (!jinja_arg_string(run, args, 0, out)) { return false; }
     return *out || jinja_fail(run, JINJA_RUNTIME, "an argument must be str, not NoneType");
 }
 
 bool jinja_str_removeprefix(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                             jinja_value *out) {
     const struct jinja_string *part, *s = self.string;
-    if (!needed_string(run, args, &part)) return false;
+    if (!needed_string(run, args, &part) || !jinja_spend_bytes(run, part->size)) { return false; }
     bool has = part->size <= s->size && memcmp(s->bytes, part->bytes, part->size) == 0;
     return jinja_substring(run, s, has ? part->size : 0, s->size, out);
 }
@@ -75,7 +76,7 @@ bool jinja_str_removeprefix(struct jinja_run *run, jinja_value self, const struc
 bool jinja_str_removesuffix(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                             jinja_value *out) {
     const struct jinja_string *part, *s = self.string;
-    if (!needed_string(run, args, &part)) return false;
+    if (!needed_string(run, args, &part) || !jinja_spend_bytes(run, part->size)) { return false; }
     bool has = part->size <= s->size && memcmp(s->bytes + s->size - part->size, part->bytes, part->size) == 0;
     return jinja_substring(run, s, 0, has ? s->size - part->size : s->size, out);
 }
@@ -84,11 +85,11 @@ bool jinja_str_removesuffix(struct jinja_run *run, jinja_value self, const struc
 
 bool jinja_line(const struct jinja_string *s, size_t *begin, size_t *end, size_t *next) {
     *begin = *next;
-    if (*begin >= s->size) return false;
+    if (*begin >= s->size) { return false; }
     for (*end = *begin; *end < s->size; *end = *next) {
         uint32_t code = jinja_code_at(s, next);
-        if (!jinja_code_breaks_line(code)) continue;
-        if (code == '\r' && *next < s->size && s->bytes[*next] == '\n') ++*next;
+        if (!jinja_code_breaks_line(code)) { continue; }
+        if (code == '\r' && *next < s->size && s->bytes[*next] == '\n') { ++*next; }
         return true;
     }
     return true;
@@ -97,17 +98,19 @@ bool jinja_line(const struct jinja_string *s, size_t *begin, size_t *end, size_t
 bool jinja_split_lines(struct jinja_run *run, const struct jinja_string *s, bool keep, jinja_value *out) {
     jinja_value line;
     size_t begin, end, next = 0;
-    if (!jinja_list_make(run, JINJA_LIST, 0, out)) return false;
-    while (jinja_line(s, &begin, &end, &next))
-        if (!jinja_substring(run, s, begin, keep ? next : end, &line) || !jinja_list_add(run, *out, line))
+    if (!jinja_spend_walk(run, s->size) || !jinja_list_make(run, JINJA_LIST, 0, out)) { return false; }
+    while (jinja_line(s, &begin, &end, &next)) {
+        if (!jinja_substring(run, s, begin, keep ? next : end, &line) || !jinja_list_add(run, *out, line)) {
             return false;
+        }
+    }
     return true;
 }
 
 bool jinja_str_splitlines(struct jinja_run *run, jinja_value self, const struct jinja_args *args,
                           jinja_value *out) {
     bool keep;
-    return jinja_arg_bool(run, args, 0, false, &keep) && jinja_split_lines(run, self.string, keep, out);
+    return jinja_arg_flag(run, args, 0, &keep) && jinja_split_lines(run, self.string, keep, out);
 }
 
 /* ---- split -------------------------------------------------------------------------------------------- */
@@ -123,12 +126,12 @@ static bool split_blanks(struct jinja_run *run, const struct jinja_string *s, in
                          jinja_value list) {
     size_t at = 0, begin;
     for (int64_t parts = 0;; parts++) {
-        for (begin = at; at < s->size && jinja_code_is_space(jinja_code_at(s, &at));) begin = at;
-        if (begin == s->size) return true;
-        if (parts == most) return add_part(run, list, s, begin, s->size);
+        for (begin = at; at < s->size && jinja_code_is_space(jinja_code_at(s, &at));) { begin = at; }
+        if (begin == s->size) { return true; }
+        if (parts == most) { return add_part(run, list, s, begin, s->size); }
         size_t end = begin;
-        for (at = begin; at < s->size && !jinja_code_is_space(jinja_code_at(s, &at));) end = at;
-        if (!add_part(run, list, s, begin, end)) return false;
+        for (at = begin; at < s->size && !jinja_code_is_space(jinja_code_at(s, &at));) { end = at; }
+        if (!add_part(run, list, s, begin, end)) { return false; }
         at = end;
     }
 }
@@ -138,12 +141,12 @@ static bool split_blanks_back(struct jinja_run *run, const struct jinja_string *
                               jinja_value list) {
     size_t at = s->size, end;
     for (int64_t parts = 0;; parts++) {
-        for (end = at; at > 0 && jinja_code_is_space(jinja_code_before(s, &at));) end = at;
-        if (end == 0) return true;
-        if (parts == most) return add_part(run, list, s, 0, end);
+        for (end = at; at > 0 && jinja_code_is_space(jinja_code_before(s, &at));) { end = at; }
+        if (end == 0) { return true; }
+        if (parts == most) { return add_part(run, list, s, 0, end); }
         size_t begin = end;
-        for (at = end; at > 0 && !jinja_code_is_space(jinja_code_before(s, &at));) begin = at;
-        if (!add_part(run, list, s, begin, end)) return false;
+        for (at = end; at > 0 && !jinja_code_is_space(jinja_code_before(s, &at));) { begin = at; }
+        if (!add_part(run, list, s, begin, end)) { return false; }
         at = begin;
     }
 }
@@ -153,15 +156,15 @@ static bool split_at(struct jinja_run *run, const struct jinja_string *s,
     size_t begin = 0, found;
     for (int64_t parts = 0; parts != most; parts++) {
         found = jinja_string_find(s, begin, s->size, separator);
-        if (found == SIZE_MAX) break;
-        if (!add_part(run, list, s, begin, found)) return false;
+        if (found == SIZE_MAX) { break; }
+        if (!add_part(run, list, s, begin, found)) { return false; }
         begin = found + separator->size;
     }
     return add_part(run, list, s, begin, s->size);
 }
 
 static void copy_backwards(char *to, const char *from, size_t size) {
-    for (size_t i = 0; i < size; i++) to[i] = from[size - 1 - i];
+    for (size_t i = 0; i < size; i++) { to[i] = from[size - 1 - i]; }
 }
 
 /* Searches in the reversed text, once for all. */
@@ -169,14 +172,14 @@ static bool split_at_back(struct jinja_run *run, const struct jinja_string *s,
                           const struct jinja_string *separator, int64_t most, jinja_value list) {
     size_t end = s->size, room = s->size + separator->size;
     char *copy = jinja_alloc(run, room, 1);
-    if (!copy) return false;
+    if (!copy) { return false; }
     copy_backwards(copy, s->bytes, s->size);
     copy_backwards(copy + s->size, separator->bytes, separator->size);
     for (int64_t parts = 0; parts != most; parts++) {
         const char *found = memmem(copy + s->size - end, end, copy + s->size, separator->size);
-        if (!found) break;
+        if (!found) { break; }
         size_t begin = s->size - (size_t)(found - copy);
-        if (!add_part(run, list, s, begin, end)) return false;
+        if (!add_part(run, list, s, begin, end)) { return false; }
         end = begin - separator->size;
     }
     jinja_release(run, copy, room, 1);
@@ -193,10 +196,12 @@ static void reverse_list(struct jinja_list *list) {
 
 static bool split(struct jinja_run *run, const struct jinja_string *s, const struct jinja_string *separator,
                   int64_t most, bool back, jinja_value *out) {
-    if (separator && separator->size == 0) return jinja_fail(run, JINJA_RUNTIME, "empty separator");
-    if (most < 0) most = -1;
-    if (!jinja_spend_bytes(run, s->size) || !jinja_list_make(run, JINJA_LIST, 0, out)) return false;
-    if (!back) return separator ? split_at(run, s, separator, most, *out) : split_blanks(run, s, most, *out);
+    if (separator && separator->size == 0) { return jinja_fail(run, JINJA_RUNTIME, "empty separator"); }
+    if (most < 0) { most = -1; }
+    if (!jinja_spend_walk(run, s->size) || !jinja_list_make(run, JINJA_LIST, 0, out)) { return false; }
+    if (!back) {
+        return separator ? split_at(run, s, separator, most, *out) : split_blanks(run, s, most, *out);
+    }
     bool done =
         separator ? split_at_back(run, s, separator, most, *out) : split_blanks_back(run, s, most, *out);
     reverse_list(out->list);
@@ -238,13 +243,14 @@ static bool partition(struct jinja_run *run, jinja_value self, const struct jinj
                       jinja_value *out) {
     const struct jinja_string *separator, *s = self.string;
     size_t found;
-    if (!needed_string(run, args, &separator) || !jinja_spend_bytes(run, s->size)) return false;
-    if (separator->size == 0) return jinja_fail(run, JINJA_RUNTIME, "empty separator");
-    if (!back)
+    if (!needed_string(run, args, &separator) || !jinja_spend_walk(run, s->size)) { return false; }
+    if (separator->size == 0) { return jinja_fail(run, JINJA_RUNTIME, "empty separator"); }
+    if (!back) {
         found = jinja_string_find(s, 0, s->size, separator);
-    else if (!jinja_string_find_last(run, s, 0, s->size, separator, &found))
+    } else if (!jinja_string_find_last(run, s, 0, s->size, separator, &found)) {
         return false;
-    if (found != SIZE_MAX) return cut_in_three(run, s, found, found + separator->size, out);
+    }
+    if (found != SIZE_MAX) { return cut_in_three(run, s, found, found + separator->size, out); }
     return cut_in_three(run, s, back ? 0 : s->size, back ? 0 : s->size, out);
 }
 

@@ -10,14 +10,14 @@ bool jinja_arg_range(struct jinja_run *run, const struct jinja_string *s, const 
                      size_t at, size_t *begin, size_t *end, bool *beyond) {
     int64_t count = (int64_t)s->characters, bounds[2] = {0, count};
     for (size_t i = 0; i < 2; i++) {
-        if (!jinja_has(args, at + i)) continue;
-        if (!jinja_index(run, args->at[at + i], &bounds[i])) return false;
-        if (bounds[i] < 0) bounds[i] += count;
-        if (bounds[i] < 0) bounds[i] = 0;
+        if (!jinja_has(args, at + i)) { continue; }
+        if (!jinja_index(run, args->at[at + i], &bounds[i])) { return false; }
+        if (bounds[i] < 0) { bounds[i] += count; }
+        if (bounds[i] < 0) { bounds[i] = 0; }
     }
-    if (bounds[1] > count) bounds[1] = count;
+    if (bounds[1] > count) { bounds[1] = count; }
     *beyond = bounds[0] > bounds[1];
-    if (*beyond) bounds[0] = bounds[1];
+    if (*beyond) { bounds[0] = bounds[1]; }
     return jinja_byte_of(run, s, (size_t)bounds[0], begin) && jinja_byte_of(run, s, (size_t)bounds[1], end);
 }
 
@@ -30,9 +30,9 @@ struct search {
 static bool read_search(struct jinja_run *run, const struct jinja_string *s, const struct jinja_args *args,
                         struct search *out) {
     out->part = NULL;
-    if (!jinja_arg_string(run, args, 0, &out->part)) return false;
-    if (!out->part) return jinja_fail(run, JINJA_RUNTIME, "must be str, not NoneType");
-    return jinja_spend_bytes(run, s->size) &&
+    if (!jinja_arg_string(run, args, 0, &out->part)) { return false; }
+    if (!out->part) { return jinja_fail(run, JINJA_RUNTIME, "must be str, not NoneType"); }
+    return jinja_spend_walk(run, s->size) &&
            jinja_arg_range(run, s, args, 1, &out->begin, &out->end, &out->beyond);
 }
 
@@ -41,13 +41,14 @@ static bool find(struct jinja_run *run, jinja_value self, const struct jinja_arg
     const struct jinja_string *s = self.string;
     struct search search;
     size_t place = SIZE_MAX, character = 0;
-    if (!read_search(run, s, args, &search)) return false;
-    if (!search.beyond && !back) place = jinja_string_find(s, search.begin, search.end, search.part);
+    if (!read_search(run, s, args, &search)) { return false; }
+    if (!search.beyond && !back) { place = jinja_string_find(s, search.begin, search.end, search.part); }
     if (!search.beyond && back &&
-        !jinja_string_find_last(run, s, search.begin, search.end, search.part, &place))
+        !jinja_string_find_last(run, s, search.begin, search.end, search.part, &place)) {
         return false;
-    if (place == SIZE_MAX && must) return jinja_fail(run, JINJA_RUNTIME, "substring not found");
-    if (place != SIZE_MAX && !jinja_character_of(run, s, place, &character)) return false;
+    }
+    if (place == SIZE_MAX && must) { return jinja_fail(run, JINJA_RUNTIME, "substring not found"); }
+    if (place != SIZE_MAX && !jinja_character_of(run, s, place, &character)) { return false; }
     *out = jinja_int(place == SIZE_MAX ? -1 : (int64_t)character);
     return true;
 }
@@ -78,17 +79,19 @@ bool jinja_str_count(struct jinja_run *run, jinja_value self, const struct jinja
     struct search search;
     size_t first, last;
     int64_t count = 0;
-    if (!read_search(run, s, args, &search)) return false;
+    if (!read_search(run, s, args, &search)) { return false; }
     if (search.part->size == 0) {
         if (!jinja_character_of(run, s, search.begin, &first) ||
-            !jinja_character_of(run, s, search.end, &last))
+            !jinja_character_of(run, s, search.end, &last)) {
             return false;
+        }
         *out = jinja_int(search.beyond ? 0 : (int64_t)(last - first) + 1);
         return true;
     }
     for (size_t at = search.begin; !search.beyond; at += search.part->size, count++) {
         at = jinja_string_find(s, at, search.end, search.part);
-        if (at == SIZE_MAX) break;
+        if (at == SIZE_MAX) { break; }
+        if (!jinja_spend(run, 1)) { return false; }
     }
     *out = jinja_int(count);
     return true;
@@ -96,7 +99,7 @@ bool jinja_str_count(struct jinja_run *run, jinja_value self, const struct jinja
 
 static bool has_end(const struct jinja_string *s, const struct search *search, bool tail) {
     const struct jinja_string *part = search->part;
-    if (search->beyond || part->size > search->end - search->begin) return false;
+    if (search->beyond || part->size > search->end - search->begin) { return false; }
     return memcmp(s->bytes + (tail ? search->end - part->size : search->begin), part->bytes, part->size) == 0;
 }
 
@@ -111,15 +114,18 @@ static bool ends_with(struct jinja_run *run, jinja_value self, const struct jinj
         parts = args->at[0].list->items;
         count = args->at[0].list->count;
     }
-    if (!jinja_arg_range(run, self.string, args, 1, &search.begin, &search.end, &search.beyond)) return false;
+    if (!jinja_arg_range(run, self.string, args, 1, &search.begin, &search.end, &search.beyond)) {
+        return false;
+    }
     for (size_t i = 0; i < count && !has; i++) {
-        if (parts[i].type == JINJA_UNDEFINED) return jinja_fail_undefined(run, parts[i]);
-        if (parts[i].type != JINJA_STRING)
+        if (parts[i].type == JINJA_UNDEFINED) { return jinja_fail_undefined(run, parts[i]); }
+        if (parts[i].type != JINJA_STRING) {
             return jinja_fail(run, JINJA_RUNTIME, "%s first arg must be str or a tuple of str, not %s",
                               tail ? "endswith" : "startswith", jinja_type_name(parts[i]));
+        }
         search.part = parts[i].string;
         has = has_end(self.string, &search, tail);
-        if (!jinja_spend_bytes(run, search.part->size)) return false;
+        if (!jinja_spend_bytes(run, search.part->size)) { return false; }
     }
     *out = jinja_bool(has);
     return true;
@@ -142,10 +148,10 @@ static bool replace_nothing(struct jinja_builder *b, const struct jinja_string *
                             const struct jinja_string *new, uint64_t count) {
     size_t at = 0, next = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (!jinja_build_string(b, new)) return false;
-        if (at == s->size) return true;
+        if (!jinja_build_string(b, new)) { return false; }
+        if (at == s->size) { return true; }
         jinja_code_at(s, &next);
-        if (!jinja_build_from(b, s, at, next)) return false;
+        if (!jinja_build_from(b, s, at, next)) { return false; }
         at = next;
     }
     return jinja_build_from(b, s, at, s->size);
@@ -156,17 +162,19 @@ bool jinja_replace(struct jinja_run *run, const struct jinja_string *s, const st
     struct jinja_builder b = {.run = run};
     uint64_t most = count < 0 ? UINT64_MAX : (uint64_t)count;
     size_t begin = 0, found;
-    if (!jinja_spend_bytes(run, s->size)) return false;
-    if (old->size == 0) return replace_nothing(&b, s, new, most) && jinja_built(&b, out);
+    if (!jinja_spend_walk(run, s->size)) { return false; }
+    if (old->size == 0) { return replace_nothing(&b, s, new, most) && jinja_built(&b, out); }
     for (uint64_t i = 0; i < most; i++) {
         found = jinja_string_find(s, begin, s->size, old);
-        if (found == SIZE_MAX) break;
-        if (!jinja_spend(run, 1) || !jinja_build_from(&b, s, begin, found) || !jinja_build_string(&b, new))
+        if (found == SIZE_MAX) { break; }
+        if (!jinja_spend(run, 1) || !jinja_build_from(&b, s, begin, found) || !jinja_build_string(&b, new)) {
             return false;
+        }
         begin = found + old->size;
     }
-    if (begin == 0 && jinja_string_find(s, 0, most ? s->size : 0, old) == SIZE_MAX)
+    if (begin == 0 && jinja_string_find(s, 0, most ? s->size : 0, old) == SIZE_MAX) {
         return jinja_substring(run, s, 0, s->size, out);
+    }
     return jinja_build_from(&b, s, begin, s->size) && jinja_built(&b, out);
 }
 
@@ -175,9 +183,12 @@ bool jinja_str_replace(struct jinja_run *run, jinja_value self, const struct jin
     const struct jinja_string *old = NULL, *new = NULL;
     int64_t count;
     if (!jinja_arg_string(run, args, 0, &old) || !jinja_arg_string(run, args, 1, &new) ||
-        !jinja_arg_int(run, args, 2, -1, &count))
+        !jinja_arg_int(run, args, 2, -1, &count)) {
         return false;
-    if (!old || !new) return jinja_fail(run, JINJA_RUNTIME, "replace() argument must be str, not NoneType");
+    }
+    if (!old || !new) {
+        return jinja_fail(run, JINJA_RUNTIME, "replace() argument must be str, not NoneType");
+    }
     return jinja_replace(run, self.string, old, new, count, out);
 }
 
@@ -187,13 +198,14 @@ bool jinja_join(struct jinja_run *run, const struct jinja_string *separator, jin
     struct jinja_iterator each;
     jinja_value item;
     bool done;
-    if (!jinja_iterate(run, items, &each)) return false;
+    if (!jinja_iterate(run, items, &each)) { return false; }
     for (size_t i = 0; jinja_next(run, &each, &item, &done); i++) {
-        if (done) return jinja_built(&b, out);
-        if (!any && item.type != JINJA_STRING)
+        if (done) { return jinja_built(&b, out); }
+        if (!any && item.type != JINJA_STRING) {
             return jinja_fail(run, JINJA_RUNTIME, "sequence item %zu: expected str instance, %s found", i,
                               jinja_type_name(item));
-        if ((i && !jinja_build_string(&b, separator)) || !jinja_build_text(&b, item)) return false;
+        }
+        if ((i && !jinja_build_string(&b, separator)) || !jinja_build_text(&b, item)) { return false; }
     }
     return false;
 }
@@ -218,9 +230,11 @@ static bool pad(struct jinja_run *run, const struct jinja_string *s, uint64_t le
 static bool read_padding(struct jinja_run *run, const struct jinja_string *s, const struct jinja_args *args,
                          int64_t *width, uint64_t *lacking, const struct jinja_string **fill) {
     *fill = NULL;
-    if (!jinja_arg_int(run, args, 0, 0, width) || !jinja_arg_string(run, args, 1, fill)) return false;
-    if (*fill && (*fill)->characters != 1)
+    if (!jinja_arg_int(run, args, 0, 0, width) || !jinja_arg_string(run, args, 1, fill)) { return false; }
+    bool none = args->given[1] && args->at[1].type == JINJA_NONE;
+    if (none || (*fill && (*fill)->characters != 1)) {
         return jinja_fail(run, JINJA_RUNTIME, "The fill character must be exactly one character long");
+    }
     *lacking = *width > 0 && (uint64_t)*width > s->characters ? (uint64_t)*width - s->characters : 0;
     return true;
 }
@@ -230,7 +244,7 @@ bool jinja_str_center(struct jinja_run *run, jinja_value self, const struct jinj
     const struct jinja_string *fill;
     int64_t width;
     uint64_t lacking = 0;
-    if (!read_padding(run, self.string, args, &width, &lacking, &fill)) return false;
+    if (!read_padding(run, self.string, args, &width, &lacking, &fill)) { return false; }
     uint64_t left = lacking / 2 + (lacking & (uint64_t)width & 1); /* as CPython rounds */
     return pad(run, self.string, left, lacking - left, fill, out);
 }
@@ -259,7 +273,7 @@ bool jinja_str_zfill(struct jinja_run *run, jinja_value self, const struct jinja
     const struct jinja_string *s = self.string;
     jinja_value zero;
     int64_t width;
-    if (!jinja_arg_int(run, args, 0, 0, &width) || !jinja_literal(run, "0", &zero)) return false;
+    if (!jinja_arg_int(run, args, 0, 0, &width) || !jinja_literal(run, "0", &zero)) { return false; }
     uint64_t lacking = width > 0 && (uint64_t)width > s->characters ? (uint64_t)width - s->characters : 0;
     size_t sign = s->size && (s->bytes[0] == '+' || s->bytes[0] == '-');
     struct jinja_builder b = {.run = run};
@@ -273,12 +287,14 @@ bool jinja_str_expandtabs(struct jinja_run *run, jinja_value self, const struct 
     struct jinja_builder b = {.run = run};
     int64_t stop;
     uint64_t column = 0;
-    if (!jinja_arg_int(run, args, 0, 8, &stop)) return false;
+    if (!jinja_arg_int(run, args, 0, 8, &stop) || !jinja_spend_walk(run, s->size)) { return false; }
     for (size_t at = 0; at < s->size;) {
         size_t begin = at;
         uint32_t code = jinja_code_at(s, &at);
         uint64_t gap = code == '\t' && stop > 0 ? (uint64_t)stop - column % (uint64_t)stop : 0;
-        if (!(code == '\t' ? jinja_build_spaces(&b, gap) : jinja_build_from(&b, s, begin, at))) return false;
+        if (!(code == '\t' ? jinja_build_spaces(&b, gap) : jinja_build_from(&b, s, begin, at))) {
+            return false;
+        }
         column = code == '\n' || code == '\r' ? 0 : column + (code == '\t' ? gap : 1);
     }
     return jinja_built(&b, out);

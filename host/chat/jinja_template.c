@@ -57,7 +57,7 @@ static bool render(struct jinja_eval *e) {
 bool jinja_render(const struct jinja_template *t, const struct jinja_input *input, struct jinja_output *out,
                   struct jinja_fault *fault) {
     struct jinja_eval e = {
-        .run = {.left = input->limits, .at = {1, 1}, .now = input->now, .words = input->words},
+        .run = {.left = input->limits, .at = {1, 1}, .now = input->now, .stopped = input->stopped},
         .t = t,
         .input = input};
     *out = (struct jinja_output){0};

@@ -66,7 +66,7 @@ COMPARISON(in, JINJA_IN)
 /* Python's `is`: one and the same object. Small values without parts are that if they are equal. */
 TEST(sameas) {
     const jinja_value other = args->at[0];
-    if (self.type != other.type) return give(out, false);
+    if (self.type != other.type) { return give(out, false); }
     switch (self.type) {
     case JINJA_NONE: return give(out, true);
     case JINJA_BOOL:
@@ -116,8 +116,8 @@ TEST(upper) {
 /* Looked up in a dict by Python: what has no hash is a fault. */
 static bool is_name(struct jinja_run *run, jinja_value self, bool test, jinja_value *out) {
     uint64_t hash;
-    if (!jinja_hash(run, self, &hash)) return false;
-    if (self.type != JINJA_STRING) return give(out, false);
+    if (!jinja_hash(run, self, &hash)) { return false; }
+    if (self.type != JINJA_STRING) { return give(out, false); }
     const struct jinja_string *s = self.string;
     return give(out, test ? jinja_test_find(s->bytes, s->size) != NULL
                           : jinja_filter_find(s->bytes, s->size) || jinja_filter_refused(s->bytes, s->size));

@@ -29,10 +29,13 @@ const char *jinja_type_name(jinja_value value) {
 /* What stands for a character in quotes: itself (0), a short escape or one by its number. */
 static size_t escape(uint32_t code, char quote, bool ascii, char out[12]) {
     static const char short_ones[] = "\\\\\tt\nn\rr";
-    for (size_t i = 0; i + 1 < sizeof short_ones; i += 2)
-        if (code == (unsigned char)short_ones[i]) return (size_t)snprintf(out, 12, "\\%c", short_ones[i + 1]);
-    if (code == (unsigned char)quote) return (size_t)snprintf(out, 12, "\\%c", quote);
-    if (jinja_code_is_printable(code) && (!ascii || code < 0x80)) return 0;
+    for (size_t i = 0; i + 1 < sizeof short_ones; i += 2) {
+        if (code == (unsigned char)short_ones[i]) {
+            return (size_t)snprintf(out, 12, "\\%c", short_ones[i + 1]);
+        }
+    }
+    if (code == (unsigned char)quote) { return (size_t)snprintf(out, 12, "\\%c", quote); }
+    if (jinja_code_is_printable(code) && (!ascii || code < 0x80)) { return 0; }
     const char *form = code < 0x100 ? "\\x%02" PRIx32 : code < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32;
     return (size_t)snprintf(out, 12, form, code);
 }
@@ -42,13 +45,14 @@ static bool quoted(struct jinja_builder *b, const struct jinja_string *s, bool a
     bool single = memchr(s->bytes, '\'', s->size) != NULL, twofold = memchr(s->bytes, '"', s->size) != NULL;
     char quote = single && !twofold ? '"' : '\'', form[12];
     size_t begin = 0, at = 0;
-    if (!jinja_build(b, &quote, 1, JINJA_WRITTEN)) return false;
+    if (!jinja_build(b, &quote, 1, JINJA_WRITTEN)) { return false; }
     while (at < s->size) {
         size_t place = at;
         size_t size = escape(jinja_code_at(s, &at), quote, ascii, form);
-        if (size == 0) continue;
-        if (!jinja_build_from(b, s, begin, place) || !jinja_build(b, form, size, jinja_origin_at(s, place)))
+        if (size == 0) { continue; }
+        if (!jinja_build_from(b, s, begin, place) || !jinja_build(b, form, size, jinja_origin_at(s, place))) {
             return false;
+        }
         begin = at;
     }
     return jinja_build_from(b, s, begin, s->size) && jinja_build(b, &quote, 1, JINJA_WRITTEN);
@@ -60,18 +64,21 @@ static bool represent(struct jinja_builder *b, jinja_value value, bool ascii);
 
 static bool represent_items(struct jinja_builder *b, const struct jinja_list *list, const char *open,
                             const char *close, bool ascii) {
-    if (!jinja_build_literal(b, open)) return false;
-    for (size_t i = 0; i < list->count; i++)
-        if ((i && !jinja_build_literal(b, ", ")) || !represent(b, list->items[i], ascii)) return false;
+    if (!jinja_build_literal(b, open)) { return false; }
+    for (size_t i = 0; i < list->count; i++) {
+        if ((i && !jinja_build_literal(b, ", ")) || !represent(b, list->items[i], ascii)) { return false; }
+    }
     return jinja_build_literal(b, close);
 }
 
 static bool represent_dict(struct jinja_builder *b, const struct jinja_dict *dict, bool ascii) {
-    if (!jinja_build_literal(b, "{")) return false;
-    for (size_t i = 0; i < dict->count; i++)
+    if (!jinja_build_literal(b, "{")) { return false; }
+    for (size_t i = 0; i < dict->count; i++) {
         if ((i && !jinja_build_literal(b, ", ")) || !represent(b, dict->pairs[i].key, ascii) ||
-            !jinja_build_literal(b, ": ") || !represent(b, dict->pairs[i].item, ascii))
+            !jinja_build_literal(b, ": ") || !represent(b, dict->pairs[i].item, ascii)) {
             return false;
+        }
+    }
     return jinja_build_literal(b, "}");
 }
 
@@ -89,11 +96,11 @@ static bool represent_object(struct jinja_builder *b, jinja_value value) {
     jinja_value text;
     const struct jinja_class *class = value.object->class;
     if (jinja_stream_of(value, &view)) {
-        if (view) return jinja_build_view(b, value);
+        if (view) { return jinja_build_view(b, value); }
         return jinja_fail(b->run, JINJA_RUNTIME, "a %s has no text of its own: |list or |join is missing",
                           class->name);
     }
-    if (!class->text) return jinja_fail(b->run, JINJA_RUNTIME, "a '%s' object has no text", class->name);
+    if (!class->text) { return jinja_fail(b->run, JINJA_RUNTIME, "a '%s' object has no text", class->name); }
     return class->text(b->run, value.object, &text) && jinja_build_string(b, text.string);
 }
 
@@ -107,7 +114,8 @@ static bool represent_int(struct jinja_builder *b, int64_t value) {
 
 static bool represent_float(struct jinja_builder *b, double value) {
     char text[JINJA_FLOAT_TEXT];
-    return jinja_build(b, text, jinja_float_text(value, text), JINJA_WRITTEN);
+    return jinja_spend(b->run, JINJA_FLOAT_STEPS) &&
+           jinja_build(b, text, jinja_float_text(value, text), JINJA_WRITTEN);
 }
 
 static bool represent_tuple(struct jinja_builder *b, const struct jinja_list *list, bool ascii) {
@@ -122,7 +130,7 @@ static bool represent_value(struct jinja_builder *b, jinja_value value, bool asc
     case JINJA_INT: return represent_int(b, value.integer);
     case JINJA_FLOAT: return represent_float(b, value.number);
     case JINJA_STRING:
-        if (!value.string->markup) return quoted(b, value.string, ascii);
+        if (!value.string->markup) { return quoted(b, value.string, ascii); }
         return jinja_build_literal(b, "Markup(") && quoted(b, value.string, ascii) &&
                jinja_build_literal(b, ")");
     case JINJA_LIST: return represent_items(b, value.list, "[", "]", ascii);
@@ -140,7 +148,7 @@ static bool represent_value(struct jinja_builder *b, jinja_value value, bool asc
 }
 
 static bool represent(struct jinja_builder *b, jinja_value value, bool ascii) {
-    if (!jinja_spend(b->run, 1) || !jinja_enter(b->run)) return false;
+    if (!jinja_spend(b->run, 1) || !jinja_enter(b->run)) { return false; }
     bool done = represent_value(b, value, ascii);
     jinja_leave(b->run);
     return done;
@@ -155,8 +163,8 @@ bool jinja_build_ascii(struct jinja_builder *b, jinja_value value) {
 }
 
 bool jinja_build_text(struct jinja_builder *b, jinja_value value) {
-    if (value.type == JINJA_UNDEFINED) return true;
-    if (value.type == JINJA_STRING) return jinja_build_string(b, value.string);
+    if (value.type == JINJA_UNDEFINED) { return true; }
+    if (value.type == JINJA_STRING) { return jinja_build_string(b, value.string); }
     return represent(b, value, false);
 }
 

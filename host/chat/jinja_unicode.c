@@ -26,9 +26,9 @@ size_t jinja_decode(const char *bytes, size_t left, uint32_t *code) {
     size_t more = following(in[0], &low, &high);
     uint32_t value = in[0] & (0x3Fu >> more);
     *code = UINT32_MAX;
-    if (more == 0) return 1;
+    if (more == 0) { return 1; }
     for (size_t i = 1; i <= more; i++, low = 0x80, high = 0xBF) {
-        if (i == left || in[i] < low || in[i] > high) return i;
+        if (i == left || in[i] < low || in[i] > high) { return i; }
         value = value << 6 | (in[i] & 0x3F);
     }
     *code = value;
@@ -43,7 +43,7 @@ size_t jinja_encode(uint32_t code, char out[4]) {
     size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
     static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
     out[0] = (char)(first[more] | code >> 6 * more);
-    for (size_t i = 1; i <= more; i++) out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3F));
+    for (size_t i = 1; i <= more; i++) { out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3F)); }
     return more + 1;
 }
 
@@ -51,10 +51,11 @@ static bool within(const struct jinja_code_ranges *set, uint32_t code) {
     size_t low = 0, high = set->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (code > set->ranges[middle].last)
+        if (code > set->ranges[middle].last) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low < set->count && code >= set->ranges[low].first;
 }
@@ -97,9 +98,11 @@ bool jinja_code_is_alnum(uint32_t code) {
     return jinja_code_is_alpha(code) || jinja_code_is_numeric(code);
 }
 bool jinja_code_is_lower(uint32_t code) {
+    if (code < 0x80) { return code >= 'a' && code <= 'z'; }
     return category_in(code, 1 << UTF8PROC_CATEGORY_LL) || within(&jinja_other_lower, code);
 }
 bool jinja_code_is_upper(uint32_t code) {
+    if (code < 0x80) { return code >= 'A' && code <= 'Z'; }
     return category_in(code, 1 << UTF8PROC_CATEGORY_LU) || within(&jinja_other_upper, code);
 }
 bool jinja_code_is_title(uint32_t code) {
@@ -130,17 +133,17 @@ bool jinja_code_breaks_line(uint32_t code) {
 /* Decimal digits come in runs of ten whose first is the zero, with one exception: the mathematical ones follow
  * each other without a gap from U+1D7CE on. */
 int jinja_code_decimal(uint32_t code) {
-    if (code >= '0' && code <= '9') return (int)(code - '0');
-    if (code < 0x80 || !jinja_code_is_decimal(code)) return -1;
-    if (code >= 0x1D7CE && code <= 0x1D7FF) return (int)((code - 0x1D7CE) % 10);
+    if (code >= '0' && code <= '9') { return (int)(code - '0'); }
+    if (code < 0x80 || !jinja_code_is_decimal(code)) { return -1; }
+    if (code >= 0x1D7CE && code <= 0x1D7FF) { return (int)((code - 0x1D7CE) % 10); }
     int value = 0;
-    while (value < 9 && jinja_code_is_decimal(code - (uint32_t)value - 1)) value++;
+    while (value < 9 && jinja_code_is_decimal(code - (uint32_t)value - 1)) { value++; }
     return value;
 }
 
 static size_t special_case(const uint16_t codes[3], uint32_t *out) {
     size_t count = 0;
-    for (; count < 3 && codes[count]; count++) out[count] = codes[count];
+    for (; count < 3 && codes[count]; count++) { out[count] = codes[count]; }
     return count;
 }
 
@@ -148,10 +151,11 @@ static const struct jinja_special_case *find_special(uint32_t code) {
     size_t low = 0, high = jinja_special_case_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (code > jinja_special_cases[middle].code)
+        if (code > jinja_special_cases[middle].code) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     bool found = low < jinja_special_case_count && jinja_special_cases[low].code == code;
     return found ? &jinja_special_cases[low] : NULL;
@@ -162,21 +166,21 @@ static size_t fold(uint32_t code, uint32_t out[JINJA_CASE_CODES]) {
     utf8proc_int32_t codes[JINJA_CASE_CODES];
     utf8proc_ssize_t count =
         utf8proc_decompose_char((utf8proc_int32_t)code, codes, JINJA_CASE_CODES, UTF8PROC_CASEFOLD, &last);
-    for (utf8proc_ssize_t i = 0; i < count; i++) out[i] = (uint32_t)codes[i];
+    for (utf8proc_ssize_t i = 0; i < count; i++) { out[i] = (uint32_t)codes[i]; }
     return (size_t)count;
 }
 
 size_t jinja_code_case(uint32_t code, enum jinja_case to, uint32_t out[JINJA_CASE_CODES]) {
     utf8proc_int32_t c = (utf8proc_int32_t)code;
-    if (to == JINJA_FOLD && code >= 0x80) return fold(code, out);
+    if (to == JINJA_FOLD && code >= 0x80) { return fold(code, out); }
     if (to == JINJA_LOWER || to == JINJA_FOLD) {
         out[0] = (uint32_t)utf8proc_tolower(c);
         out[1] = 0x307; /* of U+0130 */
-        if (code == 0x130) out[0] = 'i';
+        if (code == 0x130) { out[0] = 'i'; }
         return code == 0x130 ? 2 : 1;
     }
     const struct jinja_special_case *special = code < 0x80 ? NULL : find_special(code);
-    if (special) return special_case(to == JINJA_UPPER ? special->upper : special->title, out);
+    if (special) { return special_case(to == JINJA_UPPER ? special->upper : special->title, out); }
     out[0] = (uint32_t)(to == JINJA_UPPER ? utf8proc_toupper(c) : utf8proc_totitle(c));
     return 1;
 }

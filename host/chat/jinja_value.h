@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define JINJA_COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* ---- a rendering -------------------------------------------------------------------------------------- */
 
 struct jinja_place {
@@ -25,7 +27,8 @@ enum jinja_fault_kind {
     JINJA_RUNTIME, /* an operation failed while rendering: wrong type, undefined, key, index, zero division */
     JINJA_RAISED,  /* raise_exception(message) */
     JINJA_LIMIT,   /* steps, depth, memory or output used up */
-    JINJA_MEMORY
+    JINJA_MEMORY,
+    JINJA_STOPPED /* as jinja_input.stopped asked */
 };
 
 struct jinja_fault {
@@ -48,7 +51,7 @@ struct jinja_run {
     struct jinja_limits left; /* counts down */
     struct jinja_place at;    /* of the node that is being evaluated, for messages */
     struct jinja_fault fault; /* set once a function has returned false */
-    const char *const *words; /* texts that count as written though given, as in jinja_input; or NULL */
+    bool (*stopped)(void);    /* as in jinja_input; or NULL */
     int64_t now;              /* local time of strftime_now as seconds since 1970 of a clock without zone */
 };
 
@@ -178,11 +181,15 @@ bool jinja_list_make(struct jinja_run *run, enum jinja_type list_or_tuple, size_
 bool jinja_list_add(struct jinja_run *run, jinja_value list, jinja_value item);
 bool jinja_dict_make(struct jinja_run *run, jinja_value *out);
 bool jinja_dict_set(struct jinja_run *run, jinja_value dict, jinja_value key, jinja_value item);
-/* The item of a key that is a text; NULL if there is none. */
-const jinja_value *jinja_dict_find(jinja_value dict, const char *key, size_t size);
+/* The item of a key that is a text; NULL in *item if there is none. */
+bool jinja_dict_find(struct jinja_run *run, jinja_value dict, const char *key, size_t size,
+                     const jinja_value **item);
 /* A JSON value; all of its texts have that origin. Include <jansson.h> to have one. */
 struct json_t;
 bool jinja_from_json(struct jinja_run *run, const struct json_t *json, uint8_t origin, jinja_value *out);
+/* Messages that the caller gave: an array of objects, whose "role" counts as written where it is one of `roles`. */
+bool jinja_from_messages(struct jinja_run *run, const struct json_t *json, const char *const *roles,
+                         jinja_value *out);
 
 /* Builds a string piece by piece. */
 struct jinja_builder {

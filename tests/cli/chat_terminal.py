@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""tenon chat on a terminal: editing, recall, ^C in an answer and while typing, ^D. Usage: chat_terminal.py TENON MODEL TEMPLATE"""
+"""tenon chat on a terminal: editing, tabs, recall, ^C in an answer, in a rendering and while typing, ^D.
+Usage: chat_terminal.py TENON MODEL TEMPLATE FILE (which /save may write)"""
+import json
 import os
 import pty
 import select
 import sys
 import time
 
-tenon, model, template = sys.argv[1:4]
+tenon, model, template, saved = sys.argv[1:5]
 child, terminal = pty.fork()
 if child == 0:
     os.environ["TERM"] = "xterm"
@@ -73,6 +75,46 @@ send(b"first\r")
 prompt(b". ")
 send(b"\x03")                       # ^C in a message of several lines: it is not sent
 prompt()
+
+
+def messages():
+    """What the conversation holds, but for the answers."""
+    send(f"/save! {saved}\r".encode())
+    prompt()
+    with open(saved, encoding="utf-8") as file:
+        return [message["content"] for message in json.load(file) if message["role"] != "assistant"]
+
+
+def ask(text):
+    """Sends a line; its answer is stopped."""
+    send(text)
+    time.sleep(1)
+    send(b"\x03")
+    read_until(b"stopped")
+    prompt()
+
+
+send(b"slow\r")                     # the template would take seconds
+time.sleep(0.5)
+send(b"\x03")
+read_until(b"stopped")
+prompt()
+assert messages() == ["hello"], messages()
+ask(b"a\tb\tc\r")                  # tabs, typed or pasted, are characters
+assert messages() == ["hello", "a\tb\tc"], messages()
+send(b'"""\r')
+prompt(b". ")
+send(b"one\r")
+prompt(b". ")
+ask(b'two"""\r')
+assert messages()[2:] == ["one\ntwo"], messages()
+send(b"\x1b[A\x1b[A")               # up, behind /save!, to the message of two lines
+read_until(b"two")
+ask(b"\x1b[D\x1b[DX\r")             # two to the left, an X
+assert messages()[2:] == ["one\ntwo", "one\ntXwo"], messages()
+for _ in range(3):
+    send(b"/undo\r")
+    prompt()
 send("/system é日本🎉x\r".encode())
 prompt()
 send(b"/show\r")

@@ -37,6 +37,9 @@ expect 1 "$tenon" template -m "$m" --template "$work/nothing" --messages "$work/
 expect 1 "$tenon" template -m "$m" --template-name x --messages "$work/two.json"; errs "no chat template is called x"
 expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set mood; errs "NAME=JSON"
 expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set mood=glad; errs "no JSON"
+expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set mood=9223372036854775808
+errs "--set mood"; errs "column 19"; errs "too big integer"
+expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --set "$(printf '\377=1')"; errs "no UTF-8"
 for time in yesterday 2026-02-30T00:00:00 2025-02-29T01:00:00 2026-01-01T00:00:60 2026-01-01; do
     expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/two.json" --now $time; errs "--now"
 done
@@ -44,6 +47,9 @@ expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/
 expect 2 "$tenon" template -m "$m" --template "$work/t.jinja" --template-name x --messages "$work/two.json"; errs "exclude"
 printf '\357\273\277{"messages": [{"role": "user", "content": "Hi"}], "tools": null}' >"$work/marked.json"
 prompt '<user>Hi<assistant>' --messages "$work/marked.json"
+printf '[{"role": "user",\n "content": "Hi", "n": 9223372036854775808}]' >"$work/wrong.json"
+expect 1 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/wrong.json"
+errs "wrong.json: line 2, column 42: too big integer"; quiet_out
 for text in '{' '[1]' '{"role": "user"}' '[{"content": "no role"}]' '[{"role": 3}]' '[{"role": "a", "role": "b"}]' ''; do
     printf '%s' "$text" >"$work/wrong.json"
     expect 1 "$tenon" template -m "$m" --template "$work/t.jinja" --messages "$work/wrong.json"; errs "wrong.json"; quiet_out

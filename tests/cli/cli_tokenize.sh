@@ -82,8 +82,12 @@ for file in arch-mamba arch-frobnicate type-200 tensor-missing; do
     expect 0 "$tenon" tokenize -m "$TENON_TEST_DATA/refused/$file.gguf" "Hello"; quiet_err
     expect 0 "$tenon" detokenize -m "$TENON_TEST_DATA/refused/$file.gguf" 5
 done
-expect 3 "$tenon" tokenize -m "$TENON_TEST_DATA/refused/tokenizer-model-bloomish.gguf" x; errs bloomish; quiet_out
-expect 3 "$tenon" tokenize -m "$TENON_TEST_DATA/refused/tokenizer-pre-unknown.gguf" x; errs not-a-real-pre
+for c in tokenize detokenize; do # what is refused is named, and the file
+    expect 3 "$tenon" $c -m "$TENON_TEST_DATA/refused/tokenizer-model-bloomish.gguf" 1; errs bloomish; quiet_out
+    errs "$TENON_TEST_DATA/refused/tokenizer-model-bloomish.gguf"
+    expect 3 "$tenon" $c -m "$TENON_TEST_DATA/refused/tokenizer-pre-unknown.gguf" 1; errs not-a-real-pre
+    errs "$TENON_TEST_DATA/refused/tokenizer-pre-unknown.gguf"
+done
 expect 3 "$tenon" detokenize -m "$TENON_TEST_DATA/refused/wrong-magic.gguf" 1; errs wrong-magic
 
 # ---- wrong use
@@ -105,6 +109,17 @@ expect 2 "$tenon" tokenize -m "$spm" -t 0 a; errs "threads"
 expect 2 "$tenon" detokenize -m "$spm" 5 x7; errs 'argument 2: byte 1: "x"'
 expect 2 "$tenon" detokenize -m "$spm" 5,-7; errs 'argument 1: byte 3: "-"'
 expect 2 "$tenon" detokenize -m "$spm" 5 "6 99999999"; errs "argument 2: number 3, up to byte 10: id 99999999"
+for ids in 300,,301 ,300 , '300 , ,301' '300, 301,,'; do # an empty field; the last comma alone has nothing behind it
+    expect 2 "$tenon" detokenize -m "$spm" "$ids"; errs ": a comma without a token id before it"
+    printf %s "$ids" >"$work/in"; expect 2 "$tenon" detokenize -m "$spm"; errs "standard input: byte "
+done
+expect 2 "$tenon" detokenize -m "$spm" 300,,301; errs "argument 1: byte 5: a comma"
+expect 2 "$tenon" detokenize -m "$spm" 300, ,301; errs "argument 2: byte 1: a comma"
+expect 0 "$tenon" detokenize -m "$spm" 300 301; two=$(out)
+for ids in 300,301 "300 ,301" "300, 301," " 300,301 , "; do
+    expect 0 "$tenon" detokenize -m "$spm" "$ids"; same "ids \"$ids\"" "$(out)" "$two"
+done
+expect 0 "$tenon" detokenize -m "$spm" 300, 301; same "a comma between arguments" "$(out)" "$two"
 expect 2 "$tenon" detokenize -m "$spm" 99999999999999999999; errs "argument 1: byte 10: a number above 2147483647"
 input '5\n6\n\0017'
 expect 2 "$tenon" detokenize -m "$spm"; errs "standard input: byte 5: 0x01"

@@ -6,7 +6,7 @@ expect 0 "$tenon" --version; says "tenon "; quiet_err
 expect 0 "$tenon" --help; says "run "; says "plugins"
 expect 2 "$tenon"; errs "Usage"; quiet_out
 expect 2 "$tenon" frobnicate; errs "frobnicate"; quiet_out
-for c in run info fit logits plan bench plugins; do
+for c in run info fit logits plan bench plugins embed rerank; do
     expect 0 "$tenon" $c --help; says "Usage: tenon $c"; says "--plugin-dir DIR"; says "--quiet"; quiet_err
     expect 0 "$tenon" help $c; says "Usage: tenon $c"
     expect 2 "$tenon" $c --no-such-option; errs "no-such-option"; quiet_out

@@ -32,6 +32,20 @@ static float *read_rows(const char *name, uint32_t rows, uint32_t width) {
     return data;
 }
 
+/* "lora FILE SCALE", "control_vector FILE SCALE FIRST LAST" */
+static void read_adapter(golden *g, FILE *f, uint32_t kind) {
+    char file[128];
+    cr_assert(g->adapter_count < GOLDEN_ADAPTERS);
+    char *path = g->adapter_paths[g->adapter_count];
+    tn_adapter *adapter = &g->adapters[g->adapter_count++];
+    *adapter = (tn_adapter){.kind = kind, .path = path};
+    cr_assert(fscanf(f, "%127s %lf", file, &adapter->scale) == 2);
+    if (kind == TN_ADAPTER_CONTROL_VECTOR) {
+        cr_assert(fscanf(f, "%u %u", &adapter->first, &adapter->last) == 2);
+    }
+    fclose(open_data(file, path));
+}
+
 void golden_open(golden *g, const char *name) {
     char path[512], word[64], file[128];
     double tolerance;
@@ -56,6 +70,10 @@ void golden_open(golden *g, const char *name) {
             cr_assert(fscanf(f, "%63s %u", word, &g->pooled_width) == 2);
             snprintf(file, sizeof file, "golden/%.100s", word);
             g->pooled = read_rows(file, 1, g->pooled_width);
+        } else if (strcmp(word, "lora") == 0) {
+            read_adapter(g, f, TN_ADAPTER_LORA);
+        } else if (strcmp(word, "control_vector") == 0) {
+            read_adapter(g, f, TN_ADAPTER_CONTROL_VECTOR);
         } else if (strcmp(word, "tolerance") == 0) {
             cr_assert(fscanf(f, "%63s %lf", word, &tolerance) == 2);
             if (strcmp(word, "float32") == 0) { g->tolerance_f32 = tolerance; }

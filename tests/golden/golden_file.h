@@ -5,9 +5,10 @@
 #ifndef TENON_TESTS_GOLDEN_FILE_H
 #define TENON_TESTS_GOLDEN_FILE_H
 
-#include <stdint.h>
+#include "tenon/model.h"
 
 #define GOLDEN_IDS 128
+#define GOLDEN_ADAPTERS 4
 
 typedef struct golden {
     char model[512]; /* path */
@@ -15,8 +16,11 @@ typedef struct golden {
     int32_t prompt[GOLDEN_IDS], greedy[GOLDEN_IDS];
     double tolerance_f32, tolerance_f16;
     double tolerance_q8_rms; /* 0: weights are floats */
-    float *logits;           /* rows by width; of an encoder its hidden states */
-    float *pooled;           /* of an encoder: pooled_width numbers of the prompt as a whole; else NULL */
+    tn_adapter adapters[GOLDEN_ADAPTERS];
+    uint32_t adapter_count;
+    char adapter_paths[GOLDEN_ADAPTERS][512];
+    float *logits; /* rows by width; of an encoder its hidden states */
+    float *pooled; /* of an encoder: pooled_width numbers of the prompt as a whole; else NULL */
     uint32_t pooled_width;
 } golden;
 

@@ -23,25 +23,68 @@ static const char *const models[] = {
     "llama-yarn", "mixtral", "qwen2", "qwen3", "qwen2moe", "qwen3moe", "gemma", "gemma2", "gemma3", "phi3",
     "phi3-longrope", "phi3-longrope.short-context", "phi2", "stablelm", "stablelm-parallel", "gpt2",
     "falcon-7b-style", "falcon-40b-style", "gptneox", "gptneox-sequential", "gpt-oss",
-    /* their relatives: tests/tools/fixtures */
-    "arcee", "baichuan", "codeshell", "cohere2", "command-r", "command-r-qknorm", "ernie4_5", "exaone",
-    "exaone4", "exaone4-window", "glm4", "granite", "granitemoe", "granitemoe-shared", "hunyuan-dense",
-    "hunyuan-dense-alpha", "internlm2", "minicpm", "minicpm-defaults", "nemotron", "olmo", "olmo-clamp",
-    "olmo2", "olmo2-window", "olmoe", "orion", "qwen", "seed_oss", "smollm3", "starcoder", "starcoder2",
-    "xverse"};
+    /* with adapters: tests/tools/fixtures/make_adapters.py */
+    "llama-lora", "llama-lora-two", "smollm3-control", "smollm3-control-layers"};
+/* Their relatives: tests/tools/fixtures. */
+static const char *const relatives[] = {"arcee",
+                                        "baichuan",
+                                        "codeshell",
+                                        "cohere2",
+                                        "command-r",
+                                        "command-r-qknorm",
+                                        "ernie4_5",
+                                        "exaone",
+                                        "exaone4",
+                                        "exaone4-window",
+                                        "glm4",
+                                        "granite",
+                                        "granitemoe",
+                                        "granitemoe-shared",
+                                        "hunyuan-dense",
+                                        "hunyuan-dense-alpha",
+                                        "internlm2",
+                                        "minicpm",
+                                        "minicpm-defaults",
+                                        "nemotron",
+                                        "olmo",
+                                        "olmo-clamp",
+                                        "olmo2",
+                                        "olmo2-window",
+                                        "olmoe",
+                                        "orion",
+                                        "qwen",
+                                        "seed_oss",
+                                        "smollm3",
+                                        "starcoder",
+                                        "starcoder2",
+                                        "xverse"};
 static const struct place places[] = {{"", "reference", "", 2},     {"", "cpu", "portable", 2},
                                       {"", "cpu", "avx2", 1},       {"", "cpu", "avx2", 2},
                                       {"", "cpu", "avx512vnni", 1}, {"", "cpu", "avx512vnni", 2}};
-#define MODELS (sizeof models / sizeof *models)
-#define PLACES (sizeof places / sizeof *places)
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* Under a sanitizer, which slows everything down, the relatives run in two places only. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { STEP = 3 };
+#else
+enum { STEP = 1 };
+#endif
+
+static struct place all[(COUNT(models) + COUNT(relatives)) * COUNT(places)];
+
+static size_t add_places(size_t count, const char *model, size_t step) {
+    for (size_t i = 0; i < COUNT(places); i += step) {
+        all[count] = places[i];
+        snprintf(all[count++].name, sizeof all->name, "%s", model);
+    }
+    return count;
+}
 
 ParameterizedTestParameters(golden, fixture) {
-    static struct place all[MODELS * PLACES];
-    for (size_t i = 0; i < MODELS * PLACES; i++) {
-        all[i] = places[i % PLACES];
-        snprintf(all[i].name, sizeof all[i].name, "%s", models[i / PLACES]);
-    }
-    return cr_make_param_array(struct place, all, MODELS * PLACES);
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(models); i++) { count = add_places(count, models[i], 1); }
+    for (size_t i = 0; i < COUNT(relatives); i++) { count = add_places(count, relatives[i], STEP); }
+    return cr_make_param_array(struct place, all, count);
 }
 
 /* ---- loading */
@@ -79,10 +122,14 @@ static void need_isa(const char *isa) {
 static tn_model *load(tn_engine *engine, const golden *g, const struct place *p, const char *cache_type) {
     tn_error err = TN_ERROR_INIT;
     tn_model *model = NULL;
-    tn_model_options options = {
-        .backend = p->backend, .context = g->context, .cache_type = cache_type, .no_tokenizer = 1};
+    tn_model_options options = {.backend = p->backend,
+                                .context = g->context,
+                                .cache_type = cache_type,
+                                .no_tokenizer = 1,
+                                .adapters = g->adapters,
+                                .adapter_count = g->adapter_count};
     int32_t code = tn_model_load(engine, g->model, &options, &model, NULL, &err);
-    if (code == TN_E_PLUGIN_MISSING || code == TN_E_NOT_FOUND || code == TN_E_OP_UNSUPPORTED) {
+    if (code == TN_E_PLUGIN_MISSING || code == TN_E_NOT_FOUND) {
         tn_engine_destroy(engine);
         cr_skip_test("%s: %s", p->backend, err.text);
     }
@@ -160,6 +207,35 @@ static void check_prompt(tn_model *model, const golden *g, bool rounds, double t
     free(got);
 }
 
+/* Three sequences in one call: their rows share steps, and each result is that of the sequence alone, to the bit. */
+static void check_company(tn_model *model, const golden *g) {
+    static const struct { uint32_t from, count; } parts[] = {{0, 40}, {0, 13}, {5, 16}};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    tn_error err = TN_ERROR_INIT;
+    tn_session *session;
+    tn_session_options options = {.sequences = PARTS, .step_rows = 24};
+    tn_feed feeds[PARTS];
+    float *together[PARTS], *alone = malloc((size_t)g->rows * g->width * sizeof *alone);
+    cr_assert(tn_session_create(model, &options, &session, &err) == TN_OK, "%s", err.text);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        uint32_t count = parts[i].from + parts[i].count < g->rows ? parts[i].count : g->rows - parts[i].from;
+        together[i] = malloc((size_t)count * g->width * sizeof(float));
+        feeds[i] = (tn_feed){
+            .ids = g->prompt + parts[i].from, .count = count, .want = TN_WANT_ALL, .out = together[i]};
+        cr_assert(tn_seq_create(session, &feeds[i].sequence, &err) == TN_OK, "%s", err.text);
+    }
+    cr_assert(tn_session_run(session, feeds, PARTS, &err) == TN_OK, "%s", err.text);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        cr_assert(tn_seq_truncate(feeds[i].sequence, 0, &err) == TN_OK, "%s", err.text);
+        run(session, feeds[i].sequence, feeds[i].ids, feeds[i].count, TN_WANT_ALL, alone);
+        cr_assert(memcmp(alone, together[i], (size_t)feeds[i].count * g->width * sizeof *alone) == 0,
+                  "sequence %u alone and in company differ in bits", i);
+        free(together[i]);
+    }
+    free(alone);
+    tn_session_destroy(session);
+}
+
 static int32_t best(const float *logits, uint32_t width) {
     uint32_t at = 0;
     for (uint32_t i = 1; i < width; i++) { at = logits[i] > logits[at] ? i : at; }
@@ -194,6 +270,7 @@ ParameterizedTest(struct place *p, golden, fixture) {
         bool rounds = g.tolerance_q8_rms > 0 && strcmp(p->backend, "cpu") == 0;
         check_prompt(model, &g, rounds, i == 0 ? g.tolerance_f32 : g.tolerance_f16);
         check_greedy(model, &g);
+        if (i == 0) { check_company(model, &g); }
         tn_model_close(model);
     }
     tn_engine_destroy(engine);

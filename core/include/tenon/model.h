@@ -16,6 +16,17 @@ TN_BEGIN_C
 
 /* ---- fit -------------------------------------------------------------------------------------------- */
 
+/** An adapter: a GGUF file that changes what a model computes. */
+enum { TN_ADAPTER_LORA = 1, TN_ADAPTER_CONTROL_VECTOR = 2 };
+typedef struct tn_adapter {
+    uint32_t kind; /**< TN_ADAPTER_* */
+    /** Of a control vector: the layers that get it, counted from 0 (direction.N is for layer N; there is none for 0);
+     * both 0: all. */
+    uint32_t first, last;
+    const char *path;
+    double scale; /**< what its sum is multiplied with, finite; 1 as it was made */
+} tn_adapter;
+
 /** What a model is to be fitted and loaded for. Zero everywhere is a fine default. */
 typedef struct tn_model_options {
     const char *backend;    /**< NULL: "cpu" */
@@ -26,6 +37,9 @@ typedef struct tn_model_options {
                                known */
     uint32_t (*progress)(void *context, uint64_t done, uint64_t total); /**< of placing; 1 cancels; or NULL */
     void *progress_context;
+    const tn_adapter
+        *adapters; /**< `adapter_count`, in the order in which they are added; read during the call */
+    uint32_t adapter_count;
 } tn_model_options;
 
 /** One reason of a refusal. `more` further ones of the same code and wording were left out of the list. */
@@ -68,6 +82,9 @@ const tn_facts *tn_fit_facts(const tn_fit *fit);
 const char *tn_fit_architecture(const tn_fit *fit); /**< declared name, "" if none */
 /** Tensors of the file, and how many of them the architecture reads (the audit). */
 void tn_fit_audit(const tn_fit *fit, uint64_t *tensors, uint64_t *read);
+/** Tensors that the architecture knows and this graph does not read, as rope factors for another context; NULL after the
+ * last. */
+const char *tn_fit_unused(const tn_fit *fit, uint32_t i);
 /** Bytes of cache that one token takes in all layers; 0 if unknown. */
 uint64_t tn_fit_kv_bytes(const tn_fit *fit);
 /** The vocabulary; NULL if there is none or it could not be read. */
@@ -98,6 +115,20 @@ uint32_t tn_model_context(const tn_model *model);      /**< [any] configured siz
 uint32_t tn_model_output_width(const tn_model *model);
 uint32_t tn_model_output_kind(const tn_model *model); /**< [any] TN_OUTPUT_* of the first output */
 uint32_t tn_model_vocab_size(const tn_model *model);  /**< [any] rows of the token embedding: ids below it */
+/** Numbers of a frame, of a model that reads those and no ids; else 0. [any] */
+uint32_t tn_model_frame_width(const tn_model *model);
+/** Values of the graph, numbered from 1; those of a split follow each other under one name. [any] */
+uint32_t tn_model_value_count(const tn_model *model);
+/** One of them. */
+typedef struct tn_model_value {
+    const char *name, *op;
+    uint32_t part, parts; /**< 0 of 1, unless it is one of a split */
+    uint32_t rows;        /**< TN_ROWS_* */
+    uint32_t width;
+    uint32_t kind; /**< TN_VALUE_*: only floats can be captured */
+} tn_model_value;
+/** Texts live as long as the model. TN_E_RANGE: no such number. [any] */
+int32_t tn_model_value_at(const tn_model *model, uint32_t number, tn_model_value *out, tn_error *err);
 /** What placing took. [any] */
 void tn_model_memory(const tn_model *model, tn_memory *out);
 
@@ -238,18 +269,20 @@ int32_t tn_seq_truncate(tn_seq *sequence, uint32_t length, tn_error *err);
 /** Which rows a feed wants outputs of. */
 enum { TN_WANT_NONE = 0, TN_WANT_LAST = 1, TN_WANT_ALL = 2 };
 
-/** Tokens for one sequence. */
+/** Tokens for one sequence; of a model that reads frames, frames. */
 typedef struct tn_feed {
     tn_seq *sequence;
-    const int32_t *ids;
+    const int32_t *ids; /**< NULL with frames */
     uint32_t count;
     uint32_t want; /**< TN_WANT_* */
     float *out; /**< room for 1 or `count` rows of tn_model_output_width() numbers; NULL with TN_WANT_NONE */
+    const float *frames; /**< `count` rows of tn_model_frame_width() numbers; NULL with ids */
 } tn_feed;
 
 /**
  * Runs tokens of any number of sequences, in as many steps as it takes; a sequence may occur once. Results do
- * not depend on how tokens are cut into steps or mixed. TN_E_INPUT: an id outside the vocabulary;
+ * not depend on how tokens are cut into steps or mixed. Outputs of feeds that follow each other in memory are written
+ * there; where they do not, a step has at most as many as the session has sequences, and they are copied. TN_E_INPUT: an id outside the vocabulary;
  * TN_E_CONTEXT: more tokens than the context holds; TN_E_MEMORY; TN_E_CANCELLED. A failed call counts none of
  * its tokens.
  */

@@ -18,6 +18,8 @@ typedef struct tn_part tn_part;
 /** TN_E_INPUT: what is at `path` is no regular file; TN_E_IO, TN_E_MEMORY. Nothing is left behind. */
 int32_t tn_part_create(const char *path, tn_part **out, tn_error *err);
 int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err);
+/** Writes over the first `size` bytes, which were written before. */
+int32_t tn_part_rewrite(tn_part *part, const void *data, uint64_t size, tn_error *err);
 /** Writes what is left to disk and puts the file in its place. Whatever happens, the part is freed. */
 int32_t tn_part_finish(tn_part *part, tn_error *err);
 /** Removes it; frees the part. NULL is fine. */

@@ -117,17 +117,18 @@ static uint32_t attention(const graph *g, const decoder_layer *l, uint32_t h) {
 
 static uint32_t feed_forward(const graph *g, const decoder_layer *l, uint32_t h) {
     const tn_writer *w = &g->writer;
-    uint32_t act = activation(g->d), up = tn_add_linear(w, "ffn_up", h, l->up);
-    if (g->d->traits->ffn == FFN_PLAIN) {
-        up = tn_add_act(w, "ffn_act", up, act, 1);
+    uint32_t act = activation(g->d), y;
+    if (g->d->traits->ffn == FFN_GATED) {
+        uint32_t gate = tn_add_linear(w, "ffn_gate", h, l->gate), up = tn_add_linear(w, "ffn_up", h, l->up);
+        y = tn_add_glu(w, "ffn_glu", gate, up, act);
     } else if (g->d->traits->ffn == FFN_FUSED) {
         uint32_t size = decoder_ffn_width(g->d, (uint32_t)w->layer), widths[2] = {size, size};
-        uint32_t gate = tn_add_split(w, "ffn_up_parts", up, 2, widths);
-        up = tn_add_glu(w, "ffn_glu", gate, gate + 1, act);
+        uint32_t gate = tn_add_split(w, "ffn_up_parts", tn_add_linear(w, "ffn_up", h, l->up), 2, widths);
+        y = tn_add_glu(w, "ffn_glu", gate, gate + 1, act);
     } else {
-        up = tn_add_glu(w, "ffn_glu", tn_add_linear(w, "ffn_gate", h, l->gate), up, act);
+        y = tn_add_act(w, "ffn_act", tn_add_linear(w, "ffn_up", h, l->up), act, 1);
     }
-    return tn_add_linear(w, "ffn_down", up, l->down);
+    return tn_add_linear(w, "ffn_down", y, l->down);
 }
 
 static uint32_t shared_expert(const graph *g, const decoder_layer *l, uint32_t h) {

@@ -226,15 +226,13 @@ static void read_experts(tn_params *params, decoder *d) {
     d->experts = d->traits->experts == EXPERTS_ALWAYS
                      ? tn_param_u32(params, "expert_count", 1, TN_WIDTH_MAX)
                      : tn_param_u32_or(params, "expert_count", 0, TN_WIDTH_MAX, 0);
-    if (!d->experts) {
-        (void)tn_param_u32_or(params, "expert_used_count", 0, TN_WIDTH_MAX, 0); /* 0 beside 0 */
-        return;
-    }
-    d->experts_used = tn_param_u32(params, "expert_used_count", 1, TN_WIDTH_MAX);
+    d->experts_used = d->experts ? tn_param_u32(params, "expert_used_count", 1, TN_WIDTH_MAX)
+                                 : tn_param_u32_or(params, "expert_used_count", 0, TN_WIDTH_MAX, 0);
     if (d->experts_used > d->experts) {
         snprintf(found, sizeof found, "%u of %u experts", d->experts_used, d->experts);
         tn_param_fault(params, TN_E_PARAM_INVALID, "expert_used_count", found, "at most expert_count");
     }
+    if (!d->experts) { return; }
     read_expert_widths(params, d);
     read_gating(params, d);
 }

@@ -153,7 +153,10 @@ static void claim_factors(const tn_claimer *claimer, decoder *d) {
         d->factors_short =
             tn_claim_tensor(claimer, "rope_factors_short.weight", TN_CLAIM_UNUSED, pairs, 0, 0, why);
     } else if (d->traits->factors & FACTORS_FREQS) {
-        d->rope_freqs = tn_claim_tensor(claimer, "rope_freqs.weight", TN_CLAIM_OPTIONAL, pairs, 0, 0, why);
+        /* Where only local layers rotate, there may be none. */
+        uint32_t flags = d->traits->rope_layers == ROPE_WHERE_LOCAL ? TN_CLAIM_UNUSED : 0;
+        d->rope_freqs =
+            tn_claim_tensor(claimer, "rope_freqs.weight", TN_CLAIM_OPTIONAL | flags, pairs, 0, 0, why);
     }
 }
 

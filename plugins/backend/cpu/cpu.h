@@ -5,9 +5,9 @@
  * the others once after each; what a phase writes is read by later phases only, or by the worker that wrote
  * it. Nothing that a phase decides by the number of workers or rows changes a bit of the result.
  *
- *     rows     rowwise ops, row by row: norms, embeddings, sums
+ *     rows     rowwise ops, row by row: norms, embeddings, sums, routes
  *     linear   a prologue of rowwise ops, rows to activation forms, then matrix products cut by weight rows,
- *              each with a chain of elementwise ops behind it
+ *              each with a chain of elementwise ops behind it. Of experts each row meets those that it chose
  *     attend   rope and norms of heads, cache store, attention
  *     pool     rows of a sequence to one
  */
@@ -54,7 +54,10 @@ typedef struct cpu_service {
 
 /* The best kernel of a kind and form that the machine can run; NULL: none. */
 const tn_format_kernel *cpu_find_kernel(const tn_format *format, uint64_t isa, uint32_t kind, uint32_t form);
-void cpu_serve(const cpu_backend *backend, const tn_graph *graph, const tn_node *node, cpu_service *out);
+void cpu_serve(const cpu_backend *backend, const tn_weight *weight, cpu_service *out);
+/* The same for the weight of a linear: where it is used may ask for more digits. */
+void cpu_serve_linear(const cpu_backend *backend, const tn_graph *graph, const tn_node *node,
+                      cpu_service *out);
 int32_t cpu_supports(void *self, const tn_graph *graph, uint32_t node, tn_choice *choice, tn_error *err);
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -72,7 +75,8 @@ enum {
 /* Where the rows of a value are. */
 enum { CPU_LOCAL = 1, CPU_SHARED = 2, CPU_OUTPUT = 3 };
 
-/* A value of the graph. A view has the place of its base and a column there. */
+/* A value of the graph, or one that the planner added. A view has the place of its base and a column there.
+ * A route is as wide as twice the experts used: their numbers, then their weights. */
 typedef struct cpu_value {
     uint32_t base; /* index of the value that holds the numbers: itself unless it is a view */
     uint32_t column, width;
@@ -117,10 +121,13 @@ typedef struct cpu_member {
     uint32_t act; /* in its phase */
 } cpu_member;
 
-/* A product and its chain; two members are the gate and up of a glu, the first link. */
+/* A product and its chain; two members are the gate and up of a glu, the first link. A chosen one has a
+ * matrix for each expert, and rows are multiplied with those that the phase's route gives them: their results
+ * lie side by side in a row of the result, in the order of the route. */
 typedef struct cpu_job {
     cpu_member members[2];
     uint32_t member_count, link_count;
+    bool chosen;
     cpu_link links[CPU_LINKS];
     uint32_t result; /* value index */
     uint32_t domain;
@@ -128,11 +135,15 @@ typedef struct cpu_job {
     uint32_t next; /* job of the phase, or CPU_NONE */
 } cpu_job;
 
-/* Rows of a value in an activation form. */
+/* Rows of a value in an activation form. For chosen jobs there is an activation row for each expert of a row
+ * as well, sorted by expert. */
 typedef struct cpu_source {
     uint32_t value, form, planes;
+    uint32_t parts; /* activation rows that a row of the value is cut into */
+    bool chosen;
     uint64_t cols;
     uint64_t offset, small_offset; /* bytes in the shared and in a worker's region */
+    uint64_t sorted_offset, small_sorted_offset;
 } cpu_source;
 
 /* What happens to the heads of q or k before they are used: an optional norm, then an optional rotation. */
@@ -160,6 +171,13 @@ typedef struct cpu_attention {
     const tn_format_kernel *value_blend, *value_unpack, *value_store;
 } cpu_attention;
 
+/* An op of experts: its rows meet gate and up in `phase`, down in the next one; the sum is a rowwise op. */
+typedef struct cpu_experts {
+    const tn_node *node;
+    uint32_t phase, used;
+    uint32_t x, route, hidden; /* value indices; hidden: what goes into down */
+} cpu_experts;
+
 enum { CPU_PHASE_TABLES = 1, CPU_PHASE_ROWS, CPU_PHASE_LINEAR, CPU_PHASE_ATTEND, CPU_PHASE_POOL };
 
 typedef struct cpu_phase {
@@ -169,8 +187,8 @@ typedef struct cpu_phase {
     uint32_t source_count;
     uint32_t first_job; /* CPU_NONE: none */
     uint32_t attention;
-    uint32_t small_rows; /* linear: up to so many rows every worker prepares for itself */
-    uint64_t job_bytes;  /* of all weights */
+    uint32_t small_rows;           /* linear: up to so many rows every worker prepares for itself */
+    uint32_t route, experts, used; /* of chosen jobs: value index or CPU_NONE, experts there are, of a row */
     cpu_source sources[CPU_ACTS];
 } cpu_phase;
 
@@ -183,7 +201,7 @@ typedef struct cpu_table {
 
 /* Offsets in the memory of one worker. */
 typedef struct cpu_scratch {
-    uint64_t workspace, sources, blocks, planes, gemm;
+    uint64_t workspace, sources, choices, blocks, planes, gemm;
     uint64_t queries, scores, partial, state, keys, values, row; /* of attention, over the same bytes */
     uint64_t size;
 } cpu_scratch;
@@ -193,12 +211,14 @@ typedef struct cpu_plan {
     const tn_graph *graph;
     tn_limits limits;
     uint32_t value_count, phase_count, op_count, job_count, attention_count, table_count, output_count;
+    uint32_t experts_count;
     cpu_value *values;
     cpu_phase *phases;
     cpu_op *ops;
     cpu_job *jobs;
     cpu_attention *attentions;
     cpu_table *tables;
+    cpu_experts *experts;
     const tn_node **outputs;       /* output nodes in order */
     uint32_t tile_rows, tile_acts; /* of an attention tile at most */
     uint32_t key_pad_most, value_pad_most, block_most;
@@ -317,17 +337,58 @@ const float *cpu_operand(const cpu_worker *worker, const cpu_phase *phase, uint3
 /* Part number `part`, of n numbers, of a row. */
 void cpu_norm(const cpu_kernels *kernels, const tn_norm *norm, const cpu_vector *w, const cpu_vector *bias,
               uint32_t part, const float *x, uint64_t n, float *out);
-/* add, mul, scale, softcap, act, glu. b: NULL where there is one operand. */
+/* add, mul, scale, softcap, act, glu, what experts do between their matrices. b: NULL where there is one
+ * operand. */
 void cpu_elementwise(const cpu_kernels *kernels, const tn_node *node, const float *a, const float *b,
                      uint64_t n, float *out);
 const float *cpu_table_row(const cpu_plan *plan, uint32_t table, uint64_t row);
 
+/* Activation rows that meet one matrix of a weight. */
+typedef struct cpu_group {
+    uint32_t matrix, from, count;
+} cpu_group;
+
+/* The experts that the rows of a step chose. A pair is a row and one of its experts: pair p is number p % used
+ * of row p / used. */
+typedef struct cpu_choices {
+    uint32_t experts, used, group_count;
+    uint32_t *numbers; /* the expert of each pair */
+    uint32_t *pairs;   /* sorted by expert */
+    uint32_t *starts;  /* by expert: its first pair among the sorted */
+    cpu_group *groups; /* the experts that somebody chose, in order, over the sorted pairs */
+} cpu_choices;
+
+/* What the products of a phase read. */
+typedef struct cpu_inputs {
+    tn_act acts[CPU_ACTS]; /* by source */
+    cpu_group whole;       /* all rows and the only matrix */
+    cpu_choices choices;
+} cpu_inputs;
+
+/* cpu_experts.c */
+/* The row of a route; logits of n experts, whose scores are left in `scores`. */
+void cpu_route(const cpu_kernels *kernels, const tn_route *route, const float *logits, uint32_t n,
+               const float *bias, float *scores, float *out);
+/* The sum of what the experts of a row gave, in the order of its route. */
+void cpu_sum_experts(const cpu_kernels *kernels, const float *parts, const float *route, uint32_t used,
+                     uint32_t width, float *out);
+uint64_t cpu_choices_bytes(const cpu_phase *phase, uint64_t rows);
+void cpu_choices_at(const cpu_phase *phase, uint64_t rows, unsigned char *memory, cpu_choices *out);
+/* The experts of row `row`; then, when all rows are in, the order by expert. */
+void cpu_choices_take(cpu_choices *choices, uint64_t row, const float *route);
+void cpu_choices_sort(cpu_choices *choices, uint64_t rows);
+
+/* cpu_acts.c */
+/* Runs the prologue of a phase and makes what its products read. */
+void cpu_prepare(const cpu_worker *worker, const cpu_phase *phase, cpu_inputs *in);
+/* Memory for `rows` activation rows of a source. */
+uint64_t cpu_source_bytes(const cpu_source *source, uint64_t rows);
+
 /* cpu_linear.c */
 void cpu_run_linear(cpu_worker *worker, const cpu_phase *phase);
-/* The activations of a source: memory for `rows` rows from `at`. */
-void cpu_source_act(const cpu_source *source, uint64_t rows, unsigned char *at, tn_act *act);
-uint64_t cpu_source_bytes(const cpu_source *source, uint64_t rows);
-uint64_t cpu_token_block(uint64_t cols, uint64_t rows); /* activation rows that one panel meets at once */
+/* Activation rows that one panel meets at once, where there are `rows`, and where there are at most so many. */
+uint64_t cpu_token_block(uint64_t cols, uint64_t rows);
+uint64_t cpu_token_block_most(uint64_t cols, uint64_t rows);
 
 /* cpu_attend.c, cpu_attend_block.c */
 void cpu_run_attend(cpu_worker *worker, const cpu_phase *phase);

@@ -31,7 +31,8 @@ static void each_vector(cpu_plan *plan, void (*fn)(cpu_plan *plan, cpu_vector *v
 }
 
 static uint64_t vector_floats(const cpu_vector *vector) {
-    return cpu_round(cpu_mul(vector->weight->cols, vector->weight->rows), LINE / sizeof(float));
+    const tn_weight *w = vector->weight;
+    return cpu_round(cpu_mul(cpu_mul(w->cols, w->rows), w->count), LINE / sizeof(float));
 }
 
 static void count_vector(cpu_plan *plan, cpu_vector *vector) {
@@ -44,7 +45,7 @@ static void load_vector(cpu_plan *plan, cpu_vector *vector) {
     const tn_weight *w = vector->weight;
     if (!w) { return; }
     float *out = plan->vectors + plan->vector_size / sizeof(float);
-    for (uint64_t r = 0; r < w->rows; r++) {
+    for (uint64_t r = 0; r < w->rows * w->count; r++) {
         w->format->decode(w->format_self, (const unsigned char *)w->data + r * w->row_bytes, w->cols,
                           out + r * w->cols);
     }
@@ -62,26 +63,28 @@ static void *allocate(const tn_host *host, uint64_t count, uint64_t size) {
 void cpu_plan_free(cpu_plan *plan) {
     if (!plan) { return; }
     const tn_host *host = plan->backend->host;
-    void *const parts[] = {plan->values, plan->phases,  plan->ops,   plan->jobs,   plan->attentions,
-                           plan->tables, plan->outputs, plan->arena, plan->vectors};
+    void *const parts[] = {plan->values, plan->phases,  plan->ops,     plan->jobs,  plan->attentions,
+                           plan->tables, plan->experts, plan->outputs, plan->arena, plan->vectors};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { host->free(host, parts[i]); }
     host->free(host, plan);
 }
 
 /* Arrays as long as they can ever get: a node makes at most one op, job, attention, table and output, two
- * tables if it is an attention, and two phases with the pending ops before it. */
+ * tables if it is an attention, two jobs and two values more if it is of experts, and two phases with the
+ * pending ops before it. */
 static bool allocate_arrays(cpu_plan *plan) {
     const tn_host *host = plan->backend->host;
     uint64_t nodes = plan->graph->node_count;
-    plan->values = allocate(host, plan->value_count, sizeof *plan->values);
+    plan->values = allocate(host, plan->value_count + 2 * nodes, sizeof *plan->values);
     plan->phases = allocate(host, 2 * nodes + 2, sizeof *plan->phases);
     plan->ops = allocate(host, nodes, sizeof *plan->ops);
-    plan->jobs = allocate(host, nodes, sizeof *plan->jobs);
+    plan->jobs = allocate(host, 2 * nodes, sizeof *plan->jobs);
     plan->attentions = allocate(host, nodes, sizeof *plan->attentions);
     plan->tables = allocate(host, 2 * nodes, sizeof *plan->tables);
+    plan->experts = allocate(host, nodes, sizeof *plan->experts);
     plan->outputs = allocate(host, nodes, sizeof *plan->outputs);
     return plan->values && plan->phases && plan->ops && plan->jobs && plan->attentions && plan->tables &&
-           plan->outputs;
+           plan->experts && plan->outputs;
 }
 
 int32_t cpu_plan_create(cpu_backend *backend, const tn_compile *compile, cpu_plan **out, tn_error *err) {

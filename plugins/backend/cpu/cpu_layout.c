@@ -87,6 +87,14 @@ static uint64_t place_values(cpu_plan *plan, uint32_t *live) {
     return top;
 }
 
+/* Room for the activations of `rows` rows, from *at on. */
+static void place_source(const cpu_phase *phase, const cpu_source *source, uint64_t rows, uint64_t *at,
+                         uint64_t *offset, uint64_t *sorted_offset) {
+    *offset = *at;
+    *sorted_offset = cpu_add(*at, cpu_source_bytes(source, cpu_mul(rows, source->parts)));
+    *at = cpu_add(*sorted_offset, source->chosen ? cpu_source_bytes(source, cpu_mul(rows, phase->used)) : 0);
+}
+
 /* Activations of linear phases: shared by all workers, and a small copy in each worker's memory. */
 static void place_sources(cpu_plan *plan, uint64_t *shared, uint64_t *small) {
     for (uint32_t n = 0; n < plan->phase_count; n++) {
@@ -94,14 +102,25 @@ static void place_sources(cpu_plan *plan, uint64_t *shared, uint64_t *small) {
         uint64_t at = 0, small_at = 0;
         for (uint32_t i = 0; i < phase->source_count; i++) {
             cpu_source *source = &phase->sources[i];
-            source->offset = at;
-            source->small_offset = small_at;
-            at = cpu_add(at, cpu_source_bytes(source, row_limit(plan, phase->domain)));
-            small_at = cpu_add(small_at, cpu_source_bytes(source, phase->small_rows));
+            place_source(phase, source, row_limit(plan, phase->domain), &at, &source->offset,
+                         &source->sorted_offset);
+            place_source(phase, source, phase->small_rows, &small_at, &source->small_offset,
+                         &source->small_sorted_offset);
         }
         if (at > *shared) { *shared = at; }
         if (small_at > *small) { *small = small_at; }
     }
+}
+
+static uint64_t choices_bytes(const cpu_plan *plan) {
+    uint64_t most = 0;
+    for (uint32_t n = 0; n < plan->phase_count; n++) {
+        const cpu_phase *phase = &plan->phases[n];
+        if (phase->route == CPU_NONE) { continue; }
+        uint64_t bytes = cpu_choices_bytes(phase, row_limit(plan, phase->domain));
+        if (bytes > most) { most = bytes; }
+    }
+    return most;
 }
 
 static uint64_t gemm_bytes(const cpu_plan *plan) {
@@ -110,7 +129,7 @@ static uint64_t gemm_bytes(const cpu_plan *plan) {
         const cpu_job *job = &plan->jobs[i];
         for (uint32_t m = 0; m < job->member_count; m++) {
             uint64_t cols = job->members[m].weight->cols;
-            uint64_t rows = cpu_token_block(cols, row_limit(plan, job->domain));
+            uint64_t rows = cpu_token_block_most(cols, row_limit(plan, job->domain));
             uint64_t bytes =
                 plan->backend->kernels->gemm_scratch(cols, rows * job->members[m].service.planes);
             uint64_t band =
@@ -160,6 +179,7 @@ static void place_scratch(cpu_plan *plan, uint64_t sources, uint64_t keys, uint6
     uint64_t at = 0, acts = plan->tile_acts;
     s->workspace = put(&at, cpu_mul(plan->workspace_floats, sizeof(float)), LINE);
     s->sources = put(&at, sources, LINE);
+    s->choices = put(&at, choices_bytes(plan), LINE);
     s->blocks = put(&at, 2ull * CPU_BLOCK_CELLS * sizeof(float), LINE);
     s->planes = put(&at, 2ull * CPU_BLOCK_CELLS * sizeof(float), LINE);
     s->gemm = put(&at, gemm_bytes(plan), LINE);

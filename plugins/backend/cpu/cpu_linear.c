@@ -1,120 +1,45 @@
 /*
- * cpu_linear.c - phases of matrix products: prologue, activations, products cut by weight rows.
+ * cpu_linear.c - phases of matrix products, cut by weight rows.
  *
- * Few rows: each worker runs the prologue and makes the activations for itself, all rows of them, which is
- * cheaper than a barrier; its part of the weights is fixed, so that they stay in its cache from step to step.
- * Many rows: prologue by rows, a barrier, then pieces of the weights by a counter. Either way a result is the
- * sum of the same numbers in the same order.
+ * Few rows: each worker's part of the weights is fixed, so that they stay in its cache from step to step. Many
+ * rows: pieces of the weights by a counter. A plain weight meets all rows of the step, that of experts has a
+ * matrix for each group of rows that chose the same. Either way a result is the sum of the same numbers in
+ * the same order.
  */
 #include "cpu.h"
 
 #include <string.h>
 
 enum {
-    ALIGN = 64,
     SLICE = 16,        /* weight rows of a slice are a multiple of it */
     GEMV_BLOCK = 8,    /* activation rows */
     TOKENS_LEAST = 48, /* of a panel; a multiple of what kernels like: 6, 8, 16 */
     TOKENS_MOST = 240,
     TOKEN_BYTES = 1 << 19, /* of the activations of a panel: they stay in the second cache */
-    CHUNKS = 4,            /* pieces of the weights a worker, */
+    READ_WORK = 8,         /* what reading a weight row costs, in activation rows */
+    CHUNKS = 4,            /* pieces of the work a worker, */
     CHUNK_LEAST = 64,      /* weight rows of a piece */
     CHUNK_MOST = 512
 };
 
-/* ---- activations ------------------------------------------------------------------------------------ */
-
-static uint64_t data_stride(const cpu_source *source) {
-    return cpu_round(source->cols * (source->form == TN_FORM_F32 ? sizeof(float) : 1), ALIGN);
-}
-
-uint64_t cpu_source_bytes(const cpu_source *source, uint64_t count) {
-    uint64_t rows = cpu_mul(count, source->planes);
-    uint64_t bytes = cpu_mul(data_stride(source), rows);
-    if (source->form == TN_FORM_F32) { return bytes; }
-    uint64_t scales = cpu_round(source->cols / 32 * sizeof(float), ALIGN);
-    uint64_t sums = cpu_round(source->cols / 16 * sizeof(int16_t), ALIGN);
-    return cpu_add(bytes, cpu_mul(scales + sums, rows));
-}
-
-void cpu_source_act(const cpu_source *source, uint64_t count, unsigned char *at, tn_act *act) {
-    uint64_t rows = count * source->planes;
-    uint64_t stride = data_stride(source);
-    *act = (tn_act){.struct_size = sizeof *act,
-                    .form = source->form,
-                    .rows = rows,
-                    .cols = source->cols,
-                    .data = at,
-                    .stride = stride};
-    if (source->form == TN_FORM_F32) { return; }
-    uint64_t scales = cpu_round(source->cols / 32 * sizeof(float), ALIGN);
-    act->scales = (const float *)(at + rows * stride);
-    act->scale_stride = scales / sizeof(float);
-    act->sums = (const int16_t *)(at + rows * (stride + scales));
-    act->sum_stride = cpu_round(source->cols / 16 * sizeof(int16_t), ALIGN) / sizeof(int16_t);
-}
-
-/* Row `row` of the activations, or rows 2 row and 2 row + 1, its planes; the memory is this backend's own. */
-static void fill_act(const cpu_kernels *kernels, const cpu_source *source, const tn_act *act, uint64_t row,
-                     const float *x) {
-    unsigned char *data = (unsigned char *)act->data + row * source->planes * act->stride;
-    if (act->form == TN_FORM_F32) {
-        memcpy(data, x, act->cols * sizeof *x);
-        return;
-    }
-    float *scales = (float *)act->scales + row * source->planes * act->scale_stride;
-    int16_t *sums = (int16_t *)act->sums + row * source->planes * act->sum_stride;
-    if (source->planes == 1) {
-        kernels->quantise_i8x32(x, act->cols, (int8_t *)data, scales, sums);
-    } else {
-        cpu_quantise_planes(x, act->cols, (int8_t *)data, (int8_t *)data + act->stride, scales,
-                            scales + act->scale_stride, sums, sums + act->sum_stride);
-    }
-}
-
-/* Runs the prologue for rows from .. to - 1 and makes their activations. */
-static void prepare(const cpu_worker *worker, const cpu_phase *phase, const tn_act *acts, uint64_t from,
-                    uint64_t to, bool share) {
-    for (uint64_t row = from; row < to; row++) {
-        cpu_run_ops(worker, phase, row, share);
-        for (uint32_t i = 0; i < phase->source_count; i++) {
-            fill_act(worker->plan->backend->kernels, &phase->sources[i], &acts[i], row,
-                     cpu_operand(worker, phase, phase->sources[i].value, row));
-        }
-    }
-}
-
-static void prepare_all(const cpu_worker *worker, const cpu_phase *phase, uint64_t rows, tn_act *acts) {
-    bool small = rows <= phase->small_rows;
-    uint64_t from = 0, to = rows;
-    for (uint32_t i = 0; i < phase->source_count; i++) {
-        const cpu_source *source = &phase->sources[i];
-        unsigned char *mine = worker->scratch + worker->plan->scratch.sources + source->small_offset;
-        unsigned char *shared = worker->plan->arena + worker->plan->shared_sources + source->offset;
-        cpu_source_act(source, rows, small ? mine : shared, &acts[i]);
-    }
-    if (!small) { cpu_share(worker, rows, &from, &to); }
-    prepare(worker, phase, acts, from, to, !small || worker->id == 0);
-    if (!small) { cpu_barrier(worker); }
-}
-
 /* ---- products --------------------------------------------------------------------------------------- */
 
-/* A piece of a job: weight rows and activation rows, and where results go. */
+/* A piece of a job: rows of one matrix and activation rows, and where results go. */
 typedef struct block {
-    uint64_t row_from, row_to, act_from, act_rows;
+    uint64_t matrix, row_from, row_to, act_from, act_rows;
+    bool panel; /* enough activation rows, in all blocks together, for the product through panels */
     float *out; /* of act_from and row_from */
     uint64_t stride;
 } block;
 
-static const unsigned char *weight_row(const tn_weight *w, uint64_t row) {
-    return (const unsigned char *)w->data + row * w->row_bytes;
+static const unsigned char *weight_row(const tn_weight *w, uint64_t matrix, uint64_t row) {
+    return (const unsigned char *)w->data + (matrix * w->rows + row) * w->row_bytes;
 }
 
 static void multiply_gemv(const cpu_member *member, const tn_act *act, const block *b) {
     const tn_weight *w = member->weight;
     tn_gemv call = {.struct_size = sizeof call,
-                    .blocks = weight_row(w, b->row_from),
+                    .blocks = weight_row(w, b->matrix, b->row_from),
                     .row_stride = w->row_bytes,
                     .rows = b->row_to - b->row_from,
                     .cols = w->cols,
@@ -134,7 +59,7 @@ static void multiply_gemm(const cpu_worker *worker, const cpu_member *member, co
     const tn_weight *w = member->weight;
     worker->plan->backend->kernels->gemm(
         &(cpu_gemm){.unpack = member->service.unpack,
-                    .blocks = w->data,
+                    .blocks = weight_row(w, b->matrix, 0),
                     .row_stride = w->row_bytes,
                     .row_from = b->row_from,
                     .row_to = b->row_to,
@@ -159,7 +84,7 @@ static void multiply_decoded(const cpu_worker *worker, const cpu_member *member,
     for (uint64_t r = b->row_from; r < b->row_to; r += SLICE) {
         uint64_t rows = b->row_to - r < SLICE ? b->row_to - r : SLICE;
         for (uint64_t i = 0; i < rows; i++) {
-            w->format->decode(w->format_self, weight_row(w, r + i), w->cols, band + i * stride);
+            w->format->decode(w->format_self, weight_row(w, b->matrix, r + i), w->cols, band + i * stride);
         }
         worker->plan->backend->kernels->dot(band, stride, rows, w->cols, x, act->stride / sizeof(float),
                                             b->act_rows, b->out + (r - b->row_from), b->stride);
@@ -168,9 +93,8 @@ static void multiply_decoded(const cpu_worker *worker, const cpu_member *member,
 
 static void multiply_rows(const cpu_worker *worker, const cpu_member *member, const tn_act *act,
                           const block *b) {
-    const cpu_kernels *kernels = worker->plan->backend->kernels;
     const cpu_service *service = &member->service;
-    if (service->unpack && (!service->gemv || act->rows >= kernels->gemm_from)) {
+    if (service->unpack && (!service->gemv || b->panel)) {
         multiply_gemm(worker, member, act, b);
     } else if (service->gemv) {
         multiply_gemv(member, act, b);
@@ -183,8 +107,10 @@ static void multiply_rows(const cpu_worker *worker, const cpu_member *member, co
 static void multiply_planes(const cpu_worker *worker, const cpu_member *member, const tn_act *act,
                             const block *b) {
     uint64_t rows = b->row_to - b->row_from;
-    block both = {.row_from = b->row_from,
+    block both = {.matrix = b->matrix,
+                  .row_from = b->row_from,
                   .row_to = b->row_to,
+                  .panel = b->panel,
                   .act_from = 2 * b->act_from,
                   .act_rows = 2 * b->act_rows,
                   .out = (float *)(worker->scratch + worker->plan->scratch.planes),
@@ -199,6 +125,9 @@ static void multiply_planes(const cpu_worker *worker, const cpu_member *member, 
 /* One member: product, companion scale, bias. */
 static void multiply(const cpu_worker *worker, const cpu_member *member, const tn_act *act, const block *b) {
     const cpu_kernels *kernels = worker->plan->backend->kernels;
+    const tn_weight *w = member->weight;
+    const float *scale = w->scales ? w->scales + (w->scale_count > 1 ? b->matrix : 0) : NULL;
+    const float *bias = member->bias.data ? member->bias.data + b->matrix * w->rows + b->row_from : NULL;
     uint64_t rows = b->row_to - b->row_from;
     if (member->service.planes == 2) {
         multiply_planes(worker, member, act, b);
@@ -207,76 +136,112 @@ static void multiply(const cpu_worker *worker, const cpu_member *member, const t
     }
     for (uint64_t a = 0; a < b->act_rows; a++) {
         float *out = b->out + a * b->stride;
-        if (member->weight->scales) { kernels->scale(out, member->weight->scales[0], rows, out); }
-        if (member->bias.data) { kernels->add(out, member->bias.data + b->row_from, rows, out); }
+        if (scale) { kernels->scale(out, *scale, rows, out); }
+        if (bias) { kernels->add(out, bias, rows, out); }
     }
 }
 
-/* The elementwise ops behind a product, row by row; the last one writes the result. */
-static void run_links(const cpu_worker *worker, const cpu_job *job, const block *first, const float *second) {
-    const cpu_kernels *kernels = worker->plan->backend->kernels;
+/* A job at work: which rows meet which matrix, and where their results belong. */
+typedef struct task {
+    const cpu_worker *worker;
+    const cpu_job *job;
+    const tn_act *acts;
+    const cpu_group *groups;
+    uint32_t group_count;
+    const uint32_t *pairs; /* of the activation rows of a chosen job, else NULL */
+    uint32_t used;
+} task;
+
+static task task_of(const cpu_worker *worker, const cpu_job *job, const cpu_inputs *in) {
+    if (!job->chosen) { return (task){worker, job, in->acts, &in->whole, 1, NULL, 1}; }
+    const cpu_choices *choices = &in->choices;
+    return (task){worker,         job,          in->acts, choices->groups, choices->group_count,
+                  choices->pairs, choices->used};
+}
+
+/* Where results of activation row `act` go, from weight row 0 on. */
+static float *result_of(const task *t, uint64_t act) {
+    if (!t->pairs) { return cpu_value_row(t->worker, t->job->result, t->job->domain, act); }
+    uint32_t row = t->pairs[act] / t->used, place = t->pairs[act] % t->used;
+    return cpu_value_row(t->worker, t->job->result, t->job->domain, row) +
+           place * t->job->members[0].weight->rows;
+}
+
+/* The elementwise ops behind a product, row by row; the last one writes the result. Without any the results
+ * are brought to their places. */
+static void run_links(const task *t, const block *first, const float *second) {
+    const cpu_job *job = t->job;
     uint64_t n = first->row_to - first->row_from;
     for (uint64_t a = 0; a < first->act_rows; a++) {
-        uint64_t row = first->act_from + a;
         float *x = first->out + a * first->stride;
+        float *to = result_of(t, first->act_from + a) + first->row_from;
+        if (!job->link_count) { memcpy(to, x, n * sizeof *to); }
         for (uint32_t i = 0; i < job->link_count; i++) {
             const cpu_link *link = &job->links[i];
-            const float *other = second + a * first->stride;
+            const float *other = second ? second + a * first->stride : NULL;
             if (link->other != CPU_NONE) {
-                other = cpu_value_row(worker, link->other, job->domain, row) + first->row_from;
+                other =
+                    cpu_value_row(t->worker, link->other, job->domain, first->act_from + a) + first->row_from;
             }
-            float *out = x;
-            if (i + 1 == job->link_count) {
-                out = cpu_value_row(worker, job->result, job->domain, row) + first->row_from;
-            }
-            cpu_elementwise(kernels, link->node, x, other, n, out);
+            cpu_elementwise(t->worker->plan->backend->kernels, link->node, x, other, n,
+                            i + 1 == job->link_count ? to : x);
         }
     }
 }
 
-static void run_block(const cpu_worker *worker, const cpu_job *job, const tn_act *acts, block b) {
-    if (!job->link_count) {
-        b.out = cpu_value_row(worker, job->result, job->domain, b.act_from) + b.row_from;
-        b.stride = worker->plan->values[job->result].stride;
-        multiply(worker, &job->members[0], &acts[job->members[0].act], &b);
+/* Results are written to their places at once where nothing follows and they lie like the activations. */
+static bool goes_straight(const task *t, uint64_t act_rows) {
+    return !t->job->link_count && (!t->pairs || act_rows == 1);
+}
+
+static void run_block(const task *t, block b) {
+    const cpu_job *job = t->job;
+    if (goes_straight(t, b.act_rows)) {
+        b.out = result_of(t, b.act_from) + b.row_from;
+        b.stride = t->worker->plan->values[job->result].stride;
+        multiply(t->worker, &job->members[0], &t->acts[job->members[0].act], &b);
         return;
     }
-    float *blocks = (float *)(worker->scratch + worker->plan->scratch.blocks);
+    float *blocks = (float *)(t->worker->scratch + t->worker->plan->scratch.blocks);
     for (uint32_t m = job->member_count; m-- > 0;) {
         b.out = blocks + (uint64_t)m * CPU_BLOCK_CELLS;
         b.stride = cpu_round(b.row_to - b.row_from, SLICE);
-        multiply(worker, &job->members[m], &acts[job->members[m].act], &b);
+        multiply(t->worker, &job->members[m], &t->acts[job->members[m].act], &b);
     }
-    run_links(worker, job, &b, blocks + CPU_BLOCK_CELLS);
+    run_links(t, &b, job->member_count > 1 ? blocks + CPU_BLOCK_CELLS : NULL);
 }
 
-uint64_t cpu_token_block(uint64_t cols, uint64_t rows) {
+uint64_t cpu_token_block_most(uint64_t cols, uint64_t rows) {
     uint64_t most = TOKEN_BYTES / cols / TOKENS_LEAST * TOKENS_LEAST;
     if (most < TOKENS_LEAST) { most = TOKENS_LEAST; }
     if (most > TOKENS_MOST) { most = TOKENS_MOST; }
-    if (rows <= most) { return rows; }
-    uint64_t blocks = (rows + most - 1) / most;
-    return cpu_round((rows + blocks - 1) / blocks, TOKENS_LEAST);
+    return rows < most ? rows : most;
 }
 
-/* Weight rows from .. to - 1 of a job, for all activation rows. */
-static void run_slice(const cpu_worker *worker, const cpu_job *job, const tn_act *acts, uint64_t from,
-                      uint64_t to) {
-    const cpu_member *member = &job->members[0];
-    const tn_act *act = &acts[member->act];
-    bool panel = member->service.unpack && act->rows >= worker->plan->backend->kernels->gemm_from;
-    bool waits = job->link_count || member->service.planes == 2; /* results go to scratch first */
-    uint64_t count = act->rows / member->service.planes;
-    uint64_t tokens = cpu_token_block(act->cols, count);
-    if (!panel && member->service.gemv && tokens > GEMV_BLOCK) { tokens = GEMV_BLOCK; }
+uint64_t cpu_token_block(uint64_t cols, uint64_t rows) {
+    uint64_t most = cpu_token_block_most(cols, rows);
+    uint64_t blocks = (rows + most - 1) / most;
+    return blocks == 1 ? rows : cpu_round((rows + blocks - 1) / blocks, TOKENS_LEAST);
+}
+
+/* Rows from .. to - 1 of the matrix of a group, for all its activation rows. */
+static void run_slice(const task *t, const cpu_group *group, uint64_t from, uint64_t to) {
+    const cpu_member *member = &t->job->members[0];
+    const cpu_service *service = &member->service;
+    uint64_t count = group->count, tokens = cpu_token_block(member->weight->cols, count);
+    bool panel = count * service->planes >= t->worker->plan->backend->kernels->gemm_from;
+    bool waits = service->planes == 2 || !goes_straight(t, count); /* results go to scratch first */
+    if (!(panel && service->unpack) && service->gemv && tokens > GEMV_BLOCK) { tokens = GEMV_BLOCK; }
     uint64_t rows = waits ? CPU_BLOCK_CELLS / tokens / SLICE * SLICE : to - from;
-    if (!cpu_value_row(worker, job->result, job->domain, 0)) { return; }
+    if (!cpu_value_row(t->worker, t->job->result, t->job->domain, 0)) { return; }
     for (uint64_t r = from; r < to; r += rows) {
         for (uint64_t a = 0; a < count; a += tokens) {
-            block b = {
-                .row_from = r, .row_to = r + rows < to ? r + rows : to, .act_from = a, .act_rows = tokens};
-            if (b.act_rows > count - a) { b.act_rows = count - a; }
-            run_block(worker, job, acts, b);
+            run_block(t, (block){.matrix = group->matrix,
+                                 .row_from = r,
+                                 .row_to = r + rows < to ? r + rows : to,
+                                 .act_from = group->from + a,
+                                 .act_rows = tokens < count - a ? tokens : count - a,
+                                 .panel = panel});
         }
     }
 }
@@ -294,59 +259,85 @@ static uint64_t cut(const cpu_job *job, uint64_t at) {
     return row < rows ? row : rows;
 }
 
-/* A fixed part of the phase's weights, by bytes. */
-static void run_part(const cpu_worker *worker, const cpu_phase *phase, const tn_act *acts) {
-    uint64_t workers = worker->plan->backend->workers, start = 0;
-    uint64_t from = phase->job_bytes / workers * worker->id;
-    uint64_t to =
-        worker->id + 1 == workers ? phase->job_bytes : phase->job_bytes / workers * (worker->id + 1);
+/* What a phase has to do in all: the bytes of its weights, and their rows times what one costs. */
+typedef struct extent {
+    uint64_t bytes, work;
+} extent;
+
+/* A weight row's products with so many activation rows, in those: it must be read and unpacked as well. */
+static uint64_t row_work(const cpu_group *group) {
+    return group->count + READ_WORK;
+}
+
+static extent measure(const cpu_worker *worker, const cpu_phase *phase, const cpu_inputs *in) {
+    extent all = {0, 0};
     for (uint32_t j = phase->first_job; j != CPU_NONE; j = worker->plan->jobs[j].next) {
         const cpu_job *job = &worker->plan->jobs[j];
-        uint64_t bytes = row_bytes(job) * job->members[0].weight->rows;
-        uint64_t first = from > start ? from - start : 0, last = to > start ? to - start : 0;
-        start += bytes;
-        uint64_t row_from = cut(job, first),
-                 row_to = last >= bytes ? job->members[0].weight->rows : cut(job, last);
-        if (row_from < row_to) { run_slice(worker, job, acts, row_from, row_to); }
+        task t = task_of(worker, job, in);
+        for (uint32_t g = 0; g < t.group_count; g++) {
+            all.bytes += job->members[0].weight->rows * row_bytes(job);
+            all.work += job->members[0].weight->rows * row_work(&t.groups[g]);
+        }
+    }
+    return all;
+}
+
+/* What of a matrix lies in bytes from .. to - 1, counted from its first. */
+static void run_bytes(const task *t, const cpu_group *group, uint64_t from, uint64_t to) {
+    uint64_t rows = t->job->members[0].weight->rows, bytes = rows * row_bytes(t->job);
+    uint64_t row_from = cut(t->job, from), row_to = to >= bytes ? rows : cut(t->job, to);
+    if (row_from < row_to) { run_slice(t, group, row_from, row_to); }
+}
+
+/* A fixed part of the phase's weights, by bytes. */
+static void run_part(const cpu_worker *worker, const cpu_phase *phase, const cpu_inputs *in) {
+    uint64_t workers = worker->plan->backend->workers, all = measure(worker, phase, in).bytes, start = 0;
+    uint64_t from = all / workers * worker->id;
+    uint64_t to = worker->id + 1 == workers ? all : all / workers * (worker->id + 1);
+    for (uint32_t j = phase->first_job; j != CPU_NONE; j = worker->plan->jobs[j].next) {
+        const cpu_job *job = &worker->plan->jobs[j];
+        task t = task_of(worker, job, in);
+        for (uint32_t g = 0; g < t.group_count; g++) {
+            run_bytes(&t, &t.groups[g], from > start ? from - start : 0, to > start ? to - start : 0);
+            start += job->members[0].weight->rows * row_bytes(job);
+        }
     }
 }
 
-/* Weight rows of a chunk of the phase. */
-static uint64_t chunk_rows(const cpu_worker *worker, const cpu_phase *phase) {
-    uint64_t rows = 0, step = worker->plan->backend->kernels->gemm_rows;
-    for (uint32_t j = phase->first_job; j != CPU_NONE; j = worker->plan->jobs[j].next) {
-        rows += worker->plan->jobs[j].members[0].weight->rows;
-    }
-    rows /= (uint64_t)CHUNKS * worker->plan->backend->workers;
+/* Weight rows of a chunk of about this much work. */
+static uint64_t chunk_rows(const cpu_worker *worker, const cpu_group *group, uint64_t work) {
+    uint64_t rows = work / row_work(group);
     if (rows < CHUNK_LEAST) { rows = CHUNK_LEAST; }
     if (rows > CHUNK_MOST) { rows = CHUNK_MOST; }
-    return cpu_round(rows, step);
+    return cpu_round(rows, worker->plan->backend->kernels->gemm_rows);
 }
 
 /* Chunks as long as there are any. */
-static void run_chunks(const cpu_worker *worker, const cpu_phase *phase, const tn_act *acts) {
+static void run_chunks(const cpu_worker *worker, const cpu_phase *phase, const cpu_inputs *in) {
     _Atomic uint32_t *counter = &worker->run->counters[worker->phase];
-    uint64_t rows = chunk_rows(worker, phase), start = 0;
-    uint64_t mine = atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    uint64_t work = measure(worker, phase, in).work / ((uint64_t)CHUNKS * worker->plan->backend->workers);
+    uint64_t mine = atomic_fetch_add_explicit(counter, 1, memory_order_relaxed), start = 0;
     for (uint32_t j = phase->first_job; j != CPU_NONE; j = worker->plan->jobs[j].next) {
-        const cpu_job *job = &worker->plan->jobs[j];
-        uint64_t all = job->members[0].weight->rows, chunks = (all + rows - 1) / rows;
-        while (mine < start + chunks) {
-            uint64_t from = (mine - start) * rows;
-            run_slice(worker, job, acts, from, from + rows < all ? from + rows : all);
-            mine = atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+        task t = task_of(worker, &worker->plan->jobs[j], in);
+        uint64_t all = t.job->members[0].weight->rows;
+        for (uint32_t g = 0; g < t.group_count; g++) {
+            uint64_t rows = chunk_rows(worker, &t.groups[g], work), chunks = (all + rows - 1) / rows;
+            for (; mine < start + chunks;
+                 mine = atomic_fetch_add_explicit(counter, 1, memory_order_relaxed)) {
+                uint64_t from = (mine - start) * rows;
+                run_slice(&t, &t.groups[g], from, from + rows < all ? from + rows : all);
+            }
+            start += chunks;
         }
-        start += chunks;
     }
 }
 
 void cpu_run_linear(cpu_worker *worker, const cpu_phase *phase) {
-    tn_act acts[CPU_ACTS];
-    uint64_t rows = worker->run->rows[phase->domain];
-    prepare_all(worker, phase, rows, acts);
-    if (rows < worker->plan->backend->kernels->gemm_from) {
-        run_part(worker, phase, acts);
+    cpu_inputs in;
+    cpu_prepare(worker, phase, &in);
+    if (worker->run->rows[phase->domain] < worker->plan->backend->kernels->gemm_from) {
+        run_part(worker, phase, &in);
     } else {
-        run_chunks(worker, phase, acts);
+        run_chunks(worker, phase, &in);
     }
 }

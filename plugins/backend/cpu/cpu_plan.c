@@ -3,6 +3,7 @@
  *
  * Rowwise ops wait ("pending") until someone needs them: the next linear takes them as its prologue, anything
  * else makes them a phase of their own. Linears join the last phase if what they read is there before it.
+ * Experts are two products that their route cuts, and a rowwise sum.
  * Elementwise ops on a product that nobody else reads become links behind it. Norms and ropes of heads belong
  * to the attention that reads them. Nothing here knows a model.
  */
@@ -61,8 +62,14 @@ static uint32_t add_phase(planner *p, uint32_t kind, uint32_t domain) {
     phase->kind = kind;
     phase->domain = domain;
     phase->op_from = p->plan->op_count;
-    phase->first_job = CPU_NONE;
+    phase->first_job = phase->route = CPU_NONE;
     return p->plan->phase_count++;
+}
+
+/* Floats of the workspace for the result of an op; a route scores all experts behind it. */
+static uint64_t result_floats(const planner *p, const cpu_op *op) {
+    uint64_t width = cpu_round(p->plan->values[op->result].width, 16);
+    return op->node->op == TN_OP_route ? width + cpu_round(p->plan->values[op->a].width, 16) : width;
 }
 
 /* Pending ops become the (first) ops of a phase. */
@@ -79,7 +86,7 @@ static void take_pending(planner *p, uint32_t number) {
         reads(p, op->b, number);
         if (op->result == CPU_NONE) { continue; }
         p->plan->values[op->result].workspace = workspace;
-        workspace += cpu_round(p->plan->values[op->result].width, 16);
+        workspace += result_floats(p, op);
     }
     if (workspace > p->plan->workspace_floats) { p->plan->workspace_floats = workspace; }
 }
@@ -111,50 +118,66 @@ static uint32_t find_table(planner *p, const tn_node *node) {
 
 /* ---- rowwise ops ------------------------------------------------------------------------------------ */
 
-static void plan_rowwise(planner *p, const tn_node *node, uint32_t domain, uint32_t output) {
+/* An op for rows of this domain; the next phase that takes pending ones runs it. */
+static cpu_op *add_op(planner *p, const tn_node *node, uint32_t domain, uint32_t a, uint32_t b) {
     if (p->plan->op_count > p->pending_from && p->pending_domain != domain) { flush(p); }
     cpu_op *op = &p->plan->ops[p->plan->op_count++];
     p->pending_domain = domain;
-    *op = (cpu_op){.node = node,
-                   .a = node->inputs[0] ? node->inputs[0] - 1 : CPU_NONE,
-                   .b = node->inputs[1] ? node->inputs[1] - 1 : CPU_NONE,
-                   .result = node->result ? node->result - 1 : CPU_NONE,
-                   .table = output};
-    if (node->op == TN_OP_norm) {
+    *op = (cpu_op){.node = node, .a = a, .b = b, .result = CPU_NONE, .table = CPU_NONE};
+    if (!node->result) { return op; }
+    op->result = node->result - 1;
+    p->plan->values[op->result].by_row = true;
+    return op;
+}
+
+static void plan_rowwise(planner *p, const tn_node *node) {
+    cpu_op *op =
+        add_op(p, node, value_of(p, node->result)->domain, node->inputs[0] ? node->inputs[0] - 1 : CPU_NONE,
+               node->inputs[1] ? node->inputs[1] - 1 : CPU_NONE);
+    if (node->op == TN_OP_norm || node->op == TN_OP_route) {
         op->w = vector_of(p, node, 0);
         op->bias = vector_of(p, node, 1);
     }
     if (node->op == TN_OP_rope) { op->table = find_table(p, node); }
-    if (op->result != CPU_NONE) { p->plan->values[op->result].by_row = true; }
 }
 
 static void plan_output(planner *p, const tn_node *node) {
     uint32_t number = 0;
     while (p->plan->outputs[number] != node) { number++; }
     if (base_of(p, node->inputs[0])->output == number) { return; }
-    plan_rowwise(p, node, p->plan->graph->values[node->inputs[0] - 1]->rows, number);
+    uint32_t domain = p->plan->graph->values[node->inputs[0] - 1]->rows;
+    add_op(p, node, domain, node->inputs[0] - 1, CPU_NONE)->table = number;
 }
 
 /* ---- products and the links behind them ------------------------------------------------------------- */
 
-static uint32_t find_source(cpu_phase *phase, uint32_t value, const cpu_service *service, uint64_t cols) {
-    const cpu_source wanted = {
-        .value = value, .form = service->form, .planes = service->planes, .cols = cols};
+static bool same_source(const cpu_source *a, const cpu_source *b) {
+    return a->value == b->value && a->form == b->form && a->planes == b->planes && a->chosen == b->chosen;
+}
+
+/* The rows of a value in the form that a service wants; CPU_NONE: the phase has no room for one more. */
+static uint32_t find_source(cpu_phase *phase, const cpu_service *service, cpu_source wanted) {
     uint32_t i = 0;
-    while (i < phase->source_count &&
-           (phase->sources[i].value != value || phase->sources[i].form != wanted.form ||
-            phase->sources[i].planes != wanted.planes)) {
-        i++;
-    }
+    wanted.form = service->form;
+    wanted.planes = service->planes;
+    while (i < phase->source_count && !same_source(&phase->sources[i], &wanted)) { i++; }
     if (i == CPU_ACTS) { return CPU_NONE; }
     if (i == phase->source_count) {
         phase->sources[phase->source_count++] = wanted;
-        uint64_t most = CPU_SMALL_CELLS / cols;
+        uint64_t most = CPU_SMALL_CELLS / cpu_mul(wanted.cols, wanted.parts);
         if (most > CPU_SMALL_ROWS) { most = CPU_SMALL_ROWS; }
         if (most < 1) { most = 1; }
         if (i == 0 || most < phase->small_rows) { phase->small_rows = (uint32_t)most; }
     }
     return i;
+}
+
+/* A phase for products, with the ops that wait as its prologue. */
+static uint32_t add_linear_phase(planner *p, uint32_t domain) {
+    if (p->plan->op_count > p->pending_from && p->pending_domain != domain) { flush(p); }
+    uint32_t number = add_phase(p, CPU_PHASE_LINEAR, domain);
+    take_pending(p, number);
+    return number;
 }
 
 /* The last phase, if a product of this value may be part of it. */
@@ -165,18 +188,18 @@ static uint32_t joinable(const planner *p, const cpu_value *base, uint32_t domai
     return base->first < last || base->by_row ? last : CPU_NONE;
 }
 
-static void add_job(planner *p, uint32_t number, const cpu_member *member, uint32_t result) {
+static cpu_job *add_job(planner *p, uint32_t number, const cpu_member *member, uint32_t result) {
     cpu_phase *phase = &p->plan->phases[number];
     uint32_t index = p->plan->job_count++;
     cpu_job *job = &p->plan->jobs[index];
     *job = (cpu_job){
         .member_count = 1, .result = result, .domain = phase->domain, .phase = number, .next = CPU_NONE};
     job->members[0] = *member;
-    phase->job_bytes = cpu_add(phase->job_bytes, cpu_mul(member->weight->rows, member->weight->row_bytes));
     uint32_t *at = &phase->first_job;
     while (*at != CPU_NONE) { at = &p->plan->jobs[*at].next; }
     *at = index;
     makes(p, result, number);
+    return job;
 }
 
 static void plan_linear(planner *p, const tn_node *node) {
@@ -184,17 +207,14 @@ static void plan_linear(planner *p, const tn_node *node) {
     uint32_t domain = value_of(p, node->result)->domain, x = node->inputs[0] - 1;
     cpu_member member = {.weight = p->plan->graph->weights[node->weights[0] - 1],
                          .bias = vector_of(p, node, 1)};
-    cpu_serve(p->plan->backend, p->plan->graph, node, &member.service);
+    cpu_serve_linear(p->plan->backend, p->plan->graph, node, &member.service);
+    const cpu_source source = {.value = x, .parts = 1, .cols = member.weight->cols};
     uint32_t phase = joinable(p, base, domain);
     member.act = CPU_NONE;
-    if (phase != CPU_NONE) {
-        member.act = find_source(&p->plan->phases[phase], x, &member.service, member.weight->cols);
-    }
+    if (phase != CPU_NONE) { member.act = find_source(&p->plan->phases[phase], &member.service, source); }
     if (member.act == CPU_NONE) {
-        if (p->plan->op_count > p->pending_from && p->pending_domain != domain) { flush(p); }
-        phase = add_phase(p, CPU_PHASE_LINEAR, domain);
-        take_pending(p, phase);
-        member.act = find_source(&p->plan->phases[phase], x, &member.service, member.weight->cols);
+        phase = add_linear_phase(p, domain);
+        member.act = find_source(&p->plan->phases[phase], &member.service, source);
     }
     reads(p, x, phase);
     add_job(p, phase, &member, node->result - 1);
@@ -271,6 +291,82 @@ static bool plan_link(planner *p, const tn_node *node) {
     case TN_OP_clamp: return link_single(p, node);
     default: return false;
     }
+}
+
+/* ---- experts ---------------------------------------------------------------------------------------- */
+
+enum { GATE, UP, DOWN, BIASES };
+
+/* A value of no node: `used` results of `width` numbers side by side. */
+static int32_t add_parts(planner *p, const tn_node *node, uint32_t used, uint64_t width, uint32_t *index) {
+    if (cpu_mul(used, width) > UINT32_MAX) {
+        TN_FAIL(p->err, TN_E_OP_UNSUPPORTED, "%s: %u experts of %llu numbers each are too wide a row",
+                node->name, used, (unsigned long long)width);
+    }
+    *index = p->plan->value_count++;
+    p->plan->values[*index] = (cpu_value){.base = *index,
+                                          .width = (uint32_t)(used * width),
+                                          .domain = value_of(p, node->result)->domain,
+                                          .output = CPU_NONE};
+    return TN_OK;
+}
+
+static uint32_t add_chosen_phase(planner *p, const cpu_experts *e) {
+    uint32_t number = add_linear_phase(p, value_of(p, e->node->result)->domain);
+    cpu_phase *phase = &p->plan->phases[number];
+    phase->route = e->route;
+    phase->used = e->used;
+    phase->experts = (uint32_t)p->plan->graph->weights[e->node->weights[UP] - 1]->count;
+    reads(p, e->route, number);
+    return number;
+}
+
+/* Gate, up or down, which multiply x, of which each row holds `parts` rows for them. */
+static cpu_member expert_member(planner *p, const tn_node *node, uint32_t slot, uint32_t phase, uint32_t x,
+                                uint32_t parts) {
+    cpu_member member = {.weight = p->plan->graph->weights[node->weights[slot] - 1],
+                         .bias = vector_of(p, node, slot + BIASES)};
+    cpu_serve(p->plan->backend, member.weight, &member.service);
+    member.act =
+        find_source(&p->plan->phases[phase], &member.service,
+                    (cpu_source){.value = x, .parts = parts, .chosen = true, .cols = member.weight->cols});
+    reads(p, x, phase);
+    return member;
+}
+
+static bool inputs_are_captured(const planner *p, const tn_node *node) {
+    for (uint32_t i = 0; i < p->compile->weight_capture_count; i++) {
+        for (uint32_t slot = GATE; slot <= DOWN; slot++) {
+            if (p->compile->weight_captures[i] == node->weights[slot]) { return true; }
+        }
+    }
+    return false;
+}
+
+/* Two phases, each with a product of what the route chooses, and the sum, which waits for the next phase. */
+static int32_t plan_experts(planner *p, const tn_node *node) {
+    const tn_graph *graph = p->plan->graph;
+    cpu_experts *e = &p->plan->experts[p->plan->experts_count++];
+    uint32_t results = CPU_NONE;
+    *e = (cpu_experts){.node = node,
+                       .used = graph->values[node->inputs[1] - 1]->width,
+                       .x = node->inputs[0] - 1,
+                       .route = node->inputs[1] - 1};
+    TN_TRY(add_parts(p, node, e->used, graph->weights[node->weights[UP] - 1]->rows, &e->hidden));
+    TN_TRY(add_parts(p, node, e->used, graph->weights[node->weights[DOWN] - 1]->rows, &results));
+    e->phase = add_chosen_phase(p, e);
+    uint32_t first = node->weights[GATE] ? GATE : UP;
+    cpu_member member = expert_member(p, node, first, e->phase, e->x, 1);
+    cpu_job *job = add_job(p, e->phase, &member, e->hidden);
+    job->chosen = true;
+    if (first == GATE) { job->members[job->member_count++] = expert_member(p, node, UP, e->phase, e->x, 1); }
+    job->links[job->link_count++] = (cpu_link){node, CPU_NONE};
+    uint32_t next = add_chosen_phase(p, e);
+    member = expert_member(p, node, DOWN, next, e->hidden, e->used);
+    add_job(p, next, &member, results)->chosen = true;
+    if (inputs_are_captured(p, node)) { reads(p, e->x, next); } /* they are handed out while it runs */
+    add_op(p, node, value_of(p, node->result)->domain, results, e->route);
+    return TN_OK;
 }
 
 /* ---- attention -------------------------------------------------------------------------------------- */
@@ -417,11 +513,12 @@ static int32_t plan_node(planner *p, uint32_t index) {
     case TN_OP_mark:
     case TN_OP_rows: return TN_OK;
     case TN_OP_linear: plan_linear(p, node); return TN_OK;
+    case TN_OP_experts: return plan_experts(p, node);
     case TN_OP_attend: return plan_attend(p, node);
     case TN_OP_pool: plan_pool(p, node); return TN_OK;
     case TN_OP_output: plan_output(p, node); return TN_OK;
     default:
-        if (!plan_link(p, node)) { plan_rowwise(p, node, value_of(p, node->result)->domain, CPU_NONE); }
+        if (!plan_link(p, node)) { plan_rowwise(p, node); }
         return TN_OK;
     }
 }

@@ -30,6 +30,7 @@ static void set_values(cpu_plan *plan, const tn_node *node) {
         cpu_value *value = &plan->values[v];
         value->base = v;
         value->width = plan->graph->values[v]->width;
+        if (node->op == TN_OP_route) { value->width *= 2; }
         value->output = CPU_NONE;
         value->first = CPU_NONE;
         if (is_view(node)) {
@@ -79,13 +80,25 @@ static void count_uses(cpu_plan *plan) {
     }
 }
 
+/* Marks whole what the experts of this matrix compute: 0 if there are none. */
+static bool keep_experts_whole(const cpu_plan *plan, uint32_t weight, bool *whole) {
+    bool found = false;
+    for (uint32_t n = 0; n < plan->graph->node_count; n++) {
+        const tn_node *node = plan->graph->nodes[n];
+        for (uint32_t slot = 0; slot < 3 && node->op == TN_OP_experts; slot++) {
+            if (!weight || node->weights[slot] != weight) { continue; }
+            whole[node->result - 1] = plan->graph->values[node->result - 1]->rows == TN_ROWS_T;
+            found = true;
+        }
+    }
+    return found;
+}
+
 static int32_t set_captures(cpu_plan *plan, const tn_compile *compile, bool *whole, tn_error *err) {
-    if (compile->weight_capture_count) {
-        uint32_t number = compile->weight_captures[0] - 1;
-        const tn_weight *w = number < plan->graph->weight_count ? plan->graph->weights[number] : NULL;
-        TN_FAIL(err, TN_E_OP_UNSUPPORTED,
-                "%s: the cpu backend has no mixture of experts, it cannot show what their matrices get",
-                w ? w->name : "a weight that is not there");
+    for (uint32_t i = 0; i < compile->weight_capture_count; i++) {
+        if (keep_experts_whole(plan, compile->weight_captures[i], whole)) { continue; }
+        TN_FAIL(err, TN_E_INPUT, "capture of the inputs of weight %u, which is no matrix of experts",
+                compile->weight_captures[i]);
     }
     for (uint32_t i = 0; i < compile->capture_count; i++) {
         uint32_t v = compile->captures[i];

@@ -107,6 +107,16 @@ void cpu_elementwise(const cpu_kernels *kernels, const tn_node *node, const floa
                      (float)glu->offset, a, b, n, out);
         break;
     }
+    case TN_OP_experts: {
+        const tn_experts *experts = node->attributes;
+        float alpha = experts->alpha != 0 ? (float)experts->alpha : 1.0f;
+        if (b) {
+            kernels->glu(experts->act, alpha, (float)experts->limit, (float)experts->offset, a, b, n, out);
+        } else {
+            kernels->act(experts->act, alpha, a, n, out);
+        }
+        break;
+    }
     }
 }
 
@@ -146,6 +156,13 @@ static void run_op(const cpu_worker *worker, const cpu_op *op, uint64_t row, con
     case TN_OP_norm: norm(worker, op, a, width, out); break;
     case TN_OP_rope: rope(worker, op, row, a, width, out); break;
     case TN_OP_mul: mul(worker, op, a, b, width, out); break;
+    case TN_OP_route:
+        cpu_route(kernels, attributes, a, worker->plan->values[op->a].width, op->w.data,
+                  out + cpu_round(width, 16), out);
+        break;
+    case TN_OP_experts:
+        cpu_sum_experts(kernels, a, b, worker->plan->values[op->b].width / 2, width, out);
+        break;
     default: cpu_elementwise(kernels, op->node, a, b, width, out);
     }
 }

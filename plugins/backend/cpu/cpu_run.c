@@ -179,18 +179,49 @@ static void number_embedded(cpu_run *run) {
 
 /* ---- all workers ------------------------------------------------------------------------------------ */
 
+static void deliver_value(const cpu_worker *worker, const tn_capture *capture) {
+    const cpu_value *value = &worker->plan->values[capture->value - 1];
+    for (uint64_t row = 0; row < worker->run->rows[value->domain]; row++) {
+        const float *data = cpu_value_row(worker, capture->value - 1, value->domain, row);
+        capture->take(capture->context, capture->value, (uint32_t)row, data, value->width);
+    }
+}
+
+/* What went into the matrices of experts: x for each expert of a row, or what each has made of it. */
+static void deliver_inputs(const cpu_worker *worker, const cpu_experts *e, const tn_capture *capture) {
+    uint32_t domain = worker->plan->phases[e->phase].domain;
+    bool down = capture->weight == e->node->weights[2];
+    uint32_t width = (uint32_t)worker->plan->graph->weights[capture->weight - 1]->cols;
+    for (uint64_t row = 0; row < worker->run->rows[domain]; row++) {
+        const float *route = cpu_value_row(worker, e->route, domain, row);
+        const float *data = cpu_value_row(worker, down ? e->hidden : e->x, domain, row);
+        for (uint32_t u = 0; u < e->used; u++) {
+            capture->take_input(capture->context, capture->weight, (uint32_t)route[u], (uint32_t)row,
+                                down ? data + (uint64_t)u * width : data, width);
+        }
+    }
+}
+
+static bool is_matrix_of(const cpu_experts *e, uint32_t weight) {
+    const uint32_t *weights = e->node->weights;
+    return weight && (weight == weights[0] || weight == weights[1] || weight == weights[2]);
+}
+
 /* Hands out what a phase has made and the host wants to see. Worker 0, while the others are in the next
  * phase: captured values outlive it. */
 static void deliver(const cpu_worker *worker, uint32_t phase) {
     const cpu_plan *plan = worker->plan;
     for (uint32_t i = 0; i < worker->run->step->capture_count; i++) {
         const tn_capture *capture = worker->run->step->captures[i];
-        const cpu_value *value = &plan->values[capture->value - 1];
-        if (plan->values[value->base].first != phase) { continue; }
-        uint32_t domain = value->domain;
-        for (uint64_t row = 0; row < worker->run->rows[domain]; row++) {
-            const float *data = cpu_value_row(worker, capture->value - 1, domain, row);
-            capture->take(capture->context, capture->value, (uint32_t)row, data, value->width);
+        if (capture->value) {
+            uint32_t base = plan->values[capture->value - 1].base;
+            if (plan->values[base].first == phase) { deliver_value(worker, capture); }
+            continue;
+        }
+        for (uint32_t e = 0; e < plan->experts_count; e++) {
+            if (plan->experts[e].phase == phase && is_matrix_of(&plan->experts[e], capture->weight)) {
+                deliver_inputs(worker, &plan->experts[e], capture);
+            }
         }
     }
 }

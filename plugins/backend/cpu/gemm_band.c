@@ -22,8 +22,11 @@ typedef struct layout {
     int8_t *codes, *panel;
     float *row_scales, *row_minimums; /* as unpacked, [row][group] */
     float *scales, *minimums;         /* [piece][row] */
+    int8_t *row_subs;                 /* p16, as unpacked, [row][group]; */
+    uint8_t *row_sub_minimums;
+    int32_t *subs, *sub_minimums; /* [piece][row] */
     float *act_scales, *act_sums;
-    int32_t *act_offsets;
+    int32_t *act_offsets, *act_pairs;
     float *sums;
     float *floats;
 } layout;
@@ -47,9 +50,14 @@ static uint64_t lay_out_codes(const gemm_kind *kind, uint64_t cols, uint64_t act
     l->row_minimums = take(base, &at, numbers);
     l->scales = take(base, &at, numbers);
     l->minimums = take(base, &at, numbers);
+    l->row_subs = take(base, &at, rows * kind->chunk / SUM_COLUMNS);
+    l->row_sub_minimums = take(base, &at, rows * kind->chunk / SUM_COLUMNS);
+    l->subs = take(base, &at, rows * kind->chunk / P16_PIECE * sizeof(int32_t));
+    l->sub_minimums = take(base, &at, rows * kind->chunk / P16_PIECE * sizeof(int32_t));
     l->act_scales = take(base, &at, act_numbers);
     l->act_sums = take(base, &at, act_numbers);
     l->act_offsets = take(base, &at, act_numbers);
+    l->act_pairs = take(base, &at, act_numbers);
     l->sums = take(base, &at, tokens * rows * sizeof(float));
     return at;
 }
@@ -88,11 +96,49 @@ static void lay_out_activations(const gemm_kind *kind, const cpu_gemm *call, uin
     }
 }
 
+static int32_t pair_of(int32_t first, int32_t second) {
+    return (int32_t)((uint32_t)(uint16_t)first | (uint32_t)(uint16_t)second << 16);
+}
+
+/* The same for p16 panels. */
+static void lay_out_pairs(const gemm_kind *kind, const cpu_gemm *call, const layout *l) {
+    uint64_t pieces = call->cols / P16_PIECE;
+    for (uint64_t t = 0; t < call->act_rows; t++) {
+        const float *scales = call->act->scales + (call->act_from + t) * call->act->scale_stride;
+        const int16_t *sums = call->act->sums + (call->act_from + t) * call->act->sum_stride;
+        uint64_t at = t / kind->tile * kind->tile * pieces + t % kind->tile;
+        for (uint64_t p = 0; p < pieces; p++, at += kind->tile, sums += 2) {
+            l->act_scales[at] = scales[p];
+            l->act_pairs[at] = pair_of(sums[0], sums[1]);
+            uint64_t first = 2 * at - t % kind->tile;
+            l->act_offsets[first] = -P16_OFFSET * sums[0];
+            l->act_offsets[first + kind->tile] = -P16_OFFSET * sums[1];
+        }
+    }
+}
+
+/* Sub-scales and minimum codes of a band by pieces; rows past `count` get none. */
+static void spread_subs(const gemm_kind *kind, uint64_t count, uint64_t pieces, uint64_t group,
+                        int has_minimum, const layout *l) {
+    uint64_t stride = kind->chunk / SUM_COLUMNS, second = group == SUM_COLUMNS; /* index of the second */
+    for (uint64_t r = 0; r < kind->rows; r++) {
+        const int8_t *sub = l->row_subs + r * stride;
+        const uint8_t *minimum = l->row_sub_minimums + r * stride;
+        for (uint64_t p = 0; p < pieces; p++, sub += 1 + second, minimum += 1 + second) {
+            l->subs[p * kind->rows + r] = r < count ? pair_of(sub[0], sub[second]) : 0;
+            if (!has_minimum) continue;
+            l->sub_minimums[p * kind->rows + r] = r < count ? pair_of(minimum[0], minimum[second]) : 0;
+        }
+    }
+}
+
 /* Unpacks rows row .. row + count - 1, columns from .. to - 1, and brings them into the kind's order. Returns
  * what interleave() does. */
 static int32_t unpack_chunk(const gemm_kind *kind, const cpu_gemm *call, uint64_t row, uint64_t count,
                             uint64_t from, uint64_t to, uint64_t piece, const layout *l) {
-    uint64_t group = call->unpack->group, stride = kind->chunk, groups = (to - from) / group;
+    int p16 = call->unpack->form == TN_PANEL_P16;
+    uint64_t group = p16 ? P16_BLOCK : call->unpack->group, stride = kind->chunk,
+             groups = (to - from) / group;
     tn_unpack unpack = {
         .struct_size = sizeof unpack,
         .blocks = (const char *)call->blocks + row * call->row_stride,
@@ -105,6 +151,9 @@ static int32_t unpack_chunk(const gemm_kind *kind, const cpu_gemm *call, uint64_
         .scales = l->row_scales,
         .minimums = call->has_minimum ? l->row_minimums : NULL,
         .scale_stride = round_up(kind->chunk / group, 16),
+        .sub_scales = p16 ? l->row_subs : NULL,
+        .sub_minimums = p16 && call->has_minimum ? l->row_sub_minimums : NULL,
+        .sub_stride = kind->chunk / SUM_COLUMNS,
     };
     call->unpack->unpack(&unpack);
     for (uint64_t r = count; r < kind->rows; r++) {
@@ -112,10 +161,12 @@ static int32_t unpack_chunk(const gemm_kind *kind, const cpu_gemm *call, uint64_
         memset(l->row_scales + r * unpack.scale_stride, 0, groups * sizeof(float));
         memset(l->row_minimums + r * unpack.scale_stride, 0, groups * sizeof(float));
     }
-    kind->spread(l->row_scales, unpack.scale_stride, groups, group / piece, l->scales);
-    if (call->has_minimum)
-        kind->spread(l->row_minimums, unpack.scale_stride, groups, group / piece, l->minimums);
-    return kind->interleave(l->codes, stride, to - from, l->panel);
+    uint64_t repeat = p16 ? 1 : group / piece;
+    kind->spread(l->row_scales, unpack.scale_stride, groups, repeat, l->scales);
+    if (call->has_minimum) kind->spread(l->row_minimums, unpack.scale_stride, groups, repeat, l->minimums);
+    if (p16)
+        spread_subs(kind, count, (to - from) / P16_PIECE, call->unpack->group, (int)call->has_minimum, l);
+    return kind->interleave(l->codes, stride, to - from, p16, l->panel);
 }
 
 /* The chunk after columns .. to - 1 of row .. row + rows - 1: the next columns, or the next band's first.
@@ -135,12 +186,17 @@ static gemm_ahead look_ahead(const gemm_kind *kind, const cpu_gemm *call, uint64
 
 static void run_codes(const gemm_kind *kind, const cpu_gemm *call) {
     uint64_t act_group = call->act->form == TN_FORM_I8X32 ? 32 : 256, group = call->unpack->group;
-    uint64_t piece = min_u64(group, act_group), unit = max_u64(max_u64(group, call->block), 32);
+    int p16 = call->unpack->form == TN_PANEL_P16;
+    uint64_t piece = p16 ? P16_PIECE : min_u64(group, act_group),
+             unit = max_u64(max_u64(group, call->block), 32);
     uint64_t chunks = (call->cols + kind->chunk - 1) / kind->chunk;
     uint64_t width = round_up((call->cols + chunks - 1) / chunks, unit), pieces = call->cols / piece;
     layout l;
-    lay_out_codes(kind, call->cols, call->act_rows, piece, call->scratch, &l);
-    lay_out_activations(kind, call, piece, act_group, &l);
+    lay_out_codes(kind, call->cols, call->act_rows, p16 ? SUM_COLUMNS : piece, call->scratch, &l);
+    if (p16)
+        lay_out_pairs(kind, call, &l);
+    else
+        lay_out_activations(kind, call, piece, act_group, &l);
     for (uint64_t row = call->row_from; row < call->row_to; row += kind->rows) {
         uint64_t count = min_u64(kind->rows, call->row_to - row);
         for (uint64_t from = 0; from < call->cols; from += width) {
@@ -148,7 +204,8 @@ static void run_codes(const gemm_kind *kind, const cpu_gemm *call) {
             int32_t offset = unpack_chunk(kind, call, row, count, from, to, piece, &l);
             uint64_t steps = (to - from) / piece * ((call->act_rows + kind->tile - 1) / kind->tile);
             gemm_ahead ahead = look_ahead(kind, call, row, to, width, steps);
-            kind->multiply(&(gemm_chunk){
+            void (*multiply)(const gemm_chunk *) = p16 ? kind->multiply_p16 : kind->multiply;
+            multiply(&(gemm_chunk){
                 .panel = l.panel,
                 .scales = l.scales,
                 .minimums = call->has_minimum ? l.minimums : NULL,
@@ -160,7 +217,10 @@ static void run_codes(const gemm_kind *kind, const cpu_gemm *call) {
                 .act_stride = call->act->stride,
                 .act_scales = l.act_scales + from / piece * kind->tile,
                 .act_sums = l.act_sums + from / piece * kind->tile,
-                .act_offsets = l.act_offsets + from / piece * kind->tile,
+                .act_offsets = l.act_offsets + from / (p16 ? SUM_COLUMNS : piece) * kind->tile,
+                .act_pairs = l.act_pairs + from / piece * kind->tile,
+                .subs = l.subs,
+                .sub_minimums = call->has_minimum ? l.sub_minimums : NULL,
                 .tile_stride = pieces * kind->tile,
                 .tokens = call->act_rows,
                 .ahead = &ahead,

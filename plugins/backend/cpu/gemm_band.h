@@ -7,7 +7,9 @@
  * in scratch from chunk to chunk, so the float steps of a result keep the order of the columns. Float form: a
  * band is unpacked whole and multiplied by the float rule.
  *
- * A piece is a run of columns over which neither the weight's nor the activation's scale changes.
+ * A piece is a run of columns over which neither the weight's nor the activation's scale changes. In p16 panels
+ * it is 32 columns, which have two sub-scales and two sums of activation codes: those go as pairs of int16 in 32
+ * bits, the first in the lower half.
  */
 #ifndef TENON_CPU_GEMM_BAND_H
 #define TENON_CPU_GEMM_BAND_H
@@ -15,6 +17,9 @@
 #include "kernels.h"
 
 enum { GEMM_SIGNED = -1 };
+
+/* What is added to the codes of p16 panels, -16 .. 15, and the columns of one of their blocks and pieces. */
+enum { P16_OFFSET = 16, P16_BLOCK = 256, P16_PIECE = 32, P16_PIECES = P16_BLOCK / P16_PIECE };
 
 /* Blocks that the next chunk will unpack, fetched into the second cache while this one is multiplied: some
  * lines a step, in the order of memory. What unpack() itself can look ahead is too little to hide the memory.
@@ -50,8 +55,11 @@ typedef struct gemm_chunk {
     uint64_t act_stride;
     const float *act_scales;    /* of tile 0 at the chunk's first piece */
     const float *act_sums;      /* sums of a piece's codes */
-    const int32_t *act_offsets; /* -128 times those sums */
-    uint64_t tile_stride;       /* entries of the last three from tile to tile */
+    const int32_t *act_offsets; /* -128 times those sums; p16: -P16_OFFSET times those of 16, [tile][group] */
+    const int32_t *act_pairs;   /* p16, in place of act_sums */
+    const int32_t *subs; /* p16: pairs of sub-scales, [piece][row]; scales and minimums are [block][row] */
+    const int32_t *sub_minimums;
+    uint64_t tile_stride; /* entries of the last three from tile to tile */
     uint64_t tokens;
     gemm_ahead *ahead;   /* a step a tile and piece */
     float *sums;         /* [token][row], 64-byte aligned */
@@ -68,12 +76,13 @@ typedef struct gemm_kind {
     uint32_t chunk;      /* columns of a chunk at most, a multiple of 256 */
     uint32_t float_rows; /* of a band in the float form */
     /* Row-major codes to the order of multiply(); cols a multiple of 32, and up to the next multiple of 64
-     * may be read and written. Returns what it added to all codes, or GEMM_SIGNED. */
-    int32_t (*interleave)(const int8_t *codes, uint64_t code_stride, uint64_t cols, int8_t *panel);
+     * may be read and written. Returns what it added to all codes, or GEMM_SIGNED; with p16 that is given. */
+    int32_t (*interleave)(const int8_t *codes, uint64_t code_stride, uint64_t cols, int p16, int8_t *panel);
     /* One number a row and group, [row][group] at a stride that is a multiple of 16, to [piece][row], each
      * group `repeat` times; groups may be read and written up to a multiple of 16 (repeat 1). */
     void (*spread)(const float *in, uint64_t stride, uint64_t groups, uint64_t repeat, float *out);
     void (*multiply)(const gemm_chunk *chunk);
+    void (*multiply_p16)(const gemm_chunk *chunk);
     void (*dot)(const float *w, uint64_t w_stride, uint64_t rows, uint64_t cols, const float *x,
                 uint64_t x_stride, uint64_t act_rows, float *out, uint64_t out_stride);
 } gemm_kind;

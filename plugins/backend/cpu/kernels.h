@@ -19,13 +19,14 @@
  * of summing of tenon/format.h, for r in row_from .. row_to - 1 and activation rows act_from .. act_from +
  * act_rows - 1. Weights come through the format's unpack kernel, band by band, into `scratch`. cols is at
  * least 1; of p8 panels, block and group are powers of two up to 256, the group at least 16, and the form is
- * I8X32 or I8X256.
+ * I8X32 or I8X256; of p16 panels, the block is 256 and the form I8X32.
  */
 typedef struct cpu_gemm {
-    const tn_format_kernel *unpack; /* TN_PANEL_P8 (with integer forms) or TN_PANEL_F32 (with TN_FORM_F32) */
-    const void *blocks;             /* of weight row 0 */
+    const tn_format_kernel
+        *unpack; /* TN_PANEL_P8, TN_PANEL_P16 (with integer forms) or TN_PANEL_F32 (with TN_FORM_F32) */
+    const void *blocks; /* of weight row 0 */
     uint64_t row_stride, row_from, row_to, cols;
-    uint32_t has_minimum; /* p8: 1 if the format has minimums */
+    uint32_t has_minimum; /* p8, p16: 1 if the format has minimums */
     uint32_t block;       /* elements of the format's block */
     const tn_act *act;
     uint64_t act_from, act_rows;

@@ -77,8 +77,8 @@ static int32_t narrow_offset(const int8_t *codes, uint64_t code_stride, uint64_t
     return least + offset >= 0 && most + offset <= FIVE_BITS ? offset : GEMM_SIGNED;
 }
 
-static int32_t interleave(const int8_t *codes, uint64_t code_stride, uint64_t cols, int8_t *panel) {
-    int32_t offset = narrow_offset(codes, code_stride, cols);
+static int32_t interleave(const int8_t *codes, uint64_t code_stride, uint64_t cols, int p16, int8_t *panel) {
+    int32_t offset = p16 ? P16_OFFSET : narrow_offset(codes, code_stride, cols);
     const __m256i add = _mm256_set1_epi8((char)(offset == GEMM_SIGNED ? 0 : offset));
     for (uint64_t c = 0; c < cols; c += 32) {
         __m256i v[8];
@@ -111,9 +111,9 @@ INLINE __m256i broadcast4(const int8_t *p) {
     return _mm256_set1_epi32(x);
 }
 
-/* Sixteen columns of the panel times n tokens, added to product: codes 0 .. 31. */
+/* Sixteen columns of the panel times n tokens and `factors`, added to product: codes 0 .. 31. */
 INLINE void add_narrow(const int8_t *panel, const int8_t *const act[], uint64_t column, const int n,
-                       __m256i product[]) {
+                       __m256i factors, __m256i product[]) {
     __m256i pairs[TILE];
     for (int k = 0; k < 4; k++) {
         __m256i w = load_codes(panel + k * 32);
@@ -124,7 +124,7 @@ INLINE void add_narrow(const int8_t *panel, const int8_t *const act[], uint64_t 
         }
     }
     for (int j = 0; j < n; j++) {
-        product[j] = _mm256_add_epi32(product[j], _mm256_madd_epi16(pairs[j], _mm256_set1_epi16(1)));
+        product[j] = _mm256_add_epi32(product[j], _mm256_madd_epi16(pairs[j], factors));
         KEEP(product[j]);
     }
 }
@@ -171,7 +171,7 @@ INLINE void multiply_tokens(const gemm_chunk *chunk, uint64_t token, const int n
             product[j] = _mm256_and_si256(_mm256_srai_epi32(_mm256_set1_epi32(act_offsets[j]), 3), shifted);
         for (uint32_t done = 0; done < chunk->piece; done += 16, panel += 16 * ROWS, column += 16) {
             if (narrow)
-                add_narrow(panel, act, column, n, product);
+                add_narrow(panel, act, column, n, _mm256_set1_epi16(1), product);
             else
                 add_signed(panel, act, column, n, product);
         }
@@ -209,6 +209,84 @@ static void multiply(const gemm_chunk *chunk) {
         multiply_all(chunk, 0);
     else
         multiply_all(chunk, 1);
+}
+
+/* ---- the integer product of p16 panels */
+
+/* Block b of a chunk times n tokens: the sums of its pieces. */
+INLINE void multiply_block_p16(const gemm_chunk *chunk, uint64_t b, const int8_t *const act[], const int n,
+                               uint64_t tile_at, __m256 sums[]) {
+    const __m256i first = _mm256_set1_epi32(0x01000100),
+                  lanes = _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404, 0x08080808,
+                                            0x0c0c0c0c);
+    const __m256i low = _mm256_add_epi8(first, lanes), high = _mm256_add_epi8(low, _mm256_set1_epi8(2));
+    for (int j = 0; j < n; j++) sums[j] = _mm256_setzero_ps();
+    for (uint64_t p = b * P16_PIECES; p < (b + 1) * P16_PIECES; p++) {
+        gemm_fetch_ahead(chunk->ahead);
+        const int32_t *pairs = chunk->act_pairs + tile_at + p * TILE;
+        const float *scales = chunk->act_scales + tile_at + p * TILE;
+        const int8_t *panel = chunk->panel + p * P16_PIECE * ROWS;
+        __m256i product[TILE],
+            subs = _mm256_load_si256((const __m256i *)(const void *)(chunk->subs + p * ROWS));
+        __m256i offsets = _mm256_mullo_epi16(subs, _mm256_set1_epi16(-P16_OFFSET));
+        for (int j = 0; j < n; j++) product[j] = _mm256_madd_epi16(offsets, _mm256_set1_epi32(pairs[j]));
+        add_narrow(panel, act, p * P16_PIECE, n, _mm256_shuffle_epi8(subs, low), product);
+        add_narrow(panel + 16 * ROWS, act, p * P16_PIECE + 16, n, _mm256_shuffle_epi8(subs, high), product);
+        for (int j = 0; j < n; j++)
+            sums[j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(product[j]), _mm256_set1_ps(scales[j]), sums[j]);
+    }
+}
+
+/* The same of its minimums. */
+INLINE void multiply_minimums_p16(const gemm_chunk *chunk, uint64_t b, const int n, uint64_t tile_at,
+                                  __m256 sums[]) {
+    for (int j = 0; j < n; j++) sums[j] = _mm256_setzero_ps();
+    for (uint64_t p = b * P16_PIECES; p < (b + 1) * P16_PIECES; p++) {
+        const int32_t *pairs = chunk->act_pairs + tile_at + p * TILE;
+        const float *scales = chunk->act_scales + tile_at + p * TILE;
+        __m256i codes = _mm256_load_si256((const __m256i *)(const void *)(chunk->sub_minimums + p * ROWS));
+        for (int j = 0; j < n; j++) {
+            __m256i minimum = _mm256_madd_epi16(codes, _mm256_set1_epi32(pairs[j]));
+            sums[j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(minimum), _mm256_set1_ps(scales[j]), sums[j]);
+        }
+    }
+}
+
+INLINE void multiply_tokens_p16(const gemm_chunk *chunk, uint64_t token, const int n) {
+    const int8_t *act[TILE];
+    __m256 acc[TILE], sums[TILE];
+    float *kept = chunk->sums + token * ROWS;
+    uint64_t tile_at = token / TILE * chunk->tile_stride; /* a tile is taken from its first token on */
+    for (int j = 0; j < n; j++) {
+        act[j] = chunk->act + (token + (uint64_t)j) * chunk->act_stride;
+        acc[j] = chunk->first ? _mm256_setzero_ps() : _mm256_load_ps(kept + j * ROWS);
+    }
+    for (uint64_t b = 0; b < chunk->pieces / P16_PIECES; b++) {
+        multiply_block_p16(chunk, b, act, n, tile_at, sums);
+        __m256 scale = _mm256_load_ps(chunk->scales + b * ROWS);
+        for (int j = 0; j < n; j++) acc[j] = _mm256_fmadd_ps(sums[j], scale, acc[j]);
+        if (!chunk->minimums) continue;
+        multiply_minimums_p16(chunk, b, n, tile_at, sums);
+        __m256 minimum = _mm256_load_ps(chunk->minimums + b * ROWS);
+        for (int j = 0; j < n; j++) acc[j] = _mm256_fmadd_ps(sums[j], minimum, acc[j]);
+    }
+    float *out = chunk->out + token * chunk->out_stride;
+    for (int j = 0; j < n; j++) {
+        if (chunk->last)
+            store_rows(out + (uint64_t)j * chunk->out_stride, acc[j], chunk->row_count);
+        else
+            _mm256_store_ps(kept + j * ROWS, acc[j]);
+    }
+}
+
+static void multiply_p16(const gemm_chunk *chunk) {
+    uint64_t token = 0;
+    for (; token + TILE <= chunk->tokens; token += TILE) multiply_tokens_p16(chunk, token, TILE);
+    switch (chunk->tokens - token) {
+    case 3: multiply_tokens_p16(chunk, token, 3); break;
+    case 2: multiply_tokens_p16(chunk, token, 2); break;
+    case 1: multiply_tokens_p16(chunk, token, 1); break;
+    }
 }
 
 /* ---- the float product */
@@ -317,6 +395,7 @@ static const gemm_kind kind = {
     .interleave = interleave,
     .spread = spread,
     .multiply = multiply,
+    .multiply_p16 = multiply_p16,
     .dot = dot,
 };
 

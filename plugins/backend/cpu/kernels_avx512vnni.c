@@ -59,18 +59,18 @@ INLINE void transpose16(__m512i v[16]) {
     }
 }
 
-static int32_t interleave(const int8_t *codes, uint64_t code_stride, uint64_t cols, int8_t *panel) {
-    const __m512i offset = _mm512_set1_epi8((char)0x80);
+static int32_t interleave(const int8_t *codes, uint64_t code_stride, uint64_t cols, int p16, int8_t *panel) {
+    const __m512i offset = _mm512_set1_epi8((char)(p16 ? P16_OFFSET : 0x80));
     for (uint64_t c = 0; c < cols; c += 64)
         for (int half = 0; half < 2; half++) {
             __m512i v[16];
             for (int r = 0; r < 16; r++)
-                v[r] = _mm512_xor_si512(
-                    _mm512_load_si512(codes + (uint64_t)(half * 16 + r) * code_stride + c), offset);
+                v[r] = _mm512_add_epi8(_mm512_load_si512(codes + (uint64_t)(half * 16 + r) * code_stride + c),
+                                       offset);
             transpose16(v);
             for (int k = 0; k < 16; k++) _mm512_store_si512(panel + c * ROWS + k * 128 + half * 64, v[k]);
         }
-    return 128;
+    return p16 ? P16_OFFSET : 128;
 }
 
 static void spread(const float *in, uint64_t stride, uint64_t groups, uint64_t repeat, float *out) {
@@ -158,6 +158,101 @@ static void multiply(const gemm_chunk *chunk) {
     case 3: multiply_tokens(chunk, token, 3); break;
     case 2: multiply_tokens(chunk, token, 2); break;
     case 1: multiply_tokens(chunk, token, 1); break;
+    }
+}
+
+/* ---- the integer product of p16 panels */
+
+/* Sixteen columns of the panel, of sixteen rows, times n tokens and `subs`, added to product. Sums of products
+ * begin at what takes out that codes are unsigned, so that they fit the 16 bits of which subs has a factor. */
+INLINE void add_p16(const int8_t *panel, const int8_t *const act[], uint64_t column, const int32_t *offsets,
+                    const int n, __m512i subs, __m512i product[]) {
+    __m512i sums[TILE];
+    for (int j = 0; j < n; j++) sums[j] = _mm512_set1_epi32(offsets[j]);
+    for (int k = 0; k < 4; k++) {
+        __m512i w = _mm512_load_si512(panel + k * 4 * ROWS);
+        for (int j = 0; j < n; j++) {
+            sums[j] = _mm512_dpbusd_epi32(sums[j], w, _mm512_set1_epi32(load_dword(act[j] + column + k * 4)));
+            KEEP(sums[j]);
+        }
+    }
+    for (int j = 0; j < n; j++) product[j] = _mm512_dpwssd_epi32(product[j], sums[j], subs);
+}
+
+/* Block b of a chunk, rows 16 h .. + 15, times n tokens: the sums of its pieces. */
+INLINE void multiply_block_p16(const gemm_chunk *chunk, uint64_t b, uint64_t h, const int8_t *const act[],
+                               const int n, uint64_t tile_at, __m512 sums[]) {
+    for (int j = 0; j < n; j++) sums[j] = _mm512_setzero_ps();
+    for (uint64_t p = b * P16_PIECES; p < (b + 1) * P16_PIECES; p++) {
+        gemm_fetch_ahead(chunk->ahead);
+        const int32_t *offsets = chunk->act_offsets + 2 * (tile_at + p * TILE);
+        const float *scales = chunk->act_scales + tile_at + p * TILE;
+        const int8_t *panel = chunk->panel + p * P16_PIECE * ROWS + 64 * h;
+        __m512i product[TILE], subs = _mm512_load_si512(chunk->subs + p * ROWS + 16 * h);
+        for (int j = 0; j < n; j++) product[j] = _mm512_setzero_si512();
+        add_p16(panel, act, p * P16_PIECE, offsets, n, _mm512_and_si512(subs, _mm512_set1_epi32(0xffff)),
+                product);
+        add_p16(panel + 16 * ROWS, act, p * P16_PIECE + 16, offsets + TILE, n, _mm512_srli_epi32(subs, 16),
+                product);
+        for (int j = 0; j < n; j++)
+            sums[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(product[j]), _mm512_set1_ps(scales[j]), sums[j]);
+    }
+}
+
+/* The same of its minimums. */
+INLINE void multiply_minimums_p16(const gemm_chunk *chunk, uint64_t b, uint64_t h, const int n,
+                                  uint64_t tile_at, __m512 sums[]) {
+    for (int j = 0; j < n; j++) sums[j] = _mm512_setzero_ps();
+    for (uint64_t p = b * P16_PIECES; p < (b + 1) * P16_PIECES; p++) {
+        const int32_t *pairs = chunk->act_pairs + tile_at + p * TILE;
+        const float *scales = chunk->act_scales + tile_at + p * TILE;
+        __m512i codes = _mm512_load_si512(chunk->sub_minimums + p * ROWS + 16 * h);
+        for (int j = 0; j < n; j++) {
+            __m512i minimum = _mm512_madd_epi16(codes, _mm512_set1_epi32(pairs[j]));
+            sums[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(minimum), _mm512_set1_ps(scales[j]), sums[j]);
+        }
+    }
+}
+
+/* Tokens token .. token + n - 1 of one tile, rows 16 h .. + 15. */
+INLINE void multiply_tokens_p16(const gemm_chunk *chunk, uint64_t token, uint64_t h, const int n) {
+    const int8_t *act[TILE];
+    __m512 acc[TILE], sums[TILE];
+    float *kept = chunk->sums + token * ROWS + 16 * h, *out = chunk->out + token * chunk->out_stride + 16 * h;
+    uint64_t tile_at = token / TILE * chunk->tile_stride; /* a tile is taken from its first token on */
+    for (int j = 0; j < n; j++) {
+        act[j] = chunk->act + (token + (uint64_t)j) * chunk->act_stride;
+        acc[j] = chunk->first ? _mm512_setzero_ps() : _mm512_load_ps(kept + j * ROWS);
+    }
+    for (uint64_t b = 0; b < chunk->pieces / P16_PIECES; b++) {
+        multiply_block_p16(chunk, b, h, act, n, tile_at, sums);
+        __m512 scale = _mm512_load_ps(chunk->scales + b * ROWS + 16 * h);
+        for (int j = 0; j < n; j++) acc[j] = _mm512_fmadd_ps(sums[j], scale, acc[j]);
+        if (!chunk->minimums) continue;
+        multiply_minimums_p16(chunk, b, h, n, tile_at, sums);
+        __m512 minimum = _mm512_load_ps(chunk->minimums + b * ROWS + 16 * h);
+        for (int j = 0; j < n; j++) acc[j] = _mm512_fmadd_ps(sums[j], minimum, acc[j]);
+    }
+    __mmask16 there = lanes_there(chunk->row_count, 16 * h);
+    for (int j = 0; j < n; j++) {
+        if (chunk->last)
+            _mm512_mask_storeu_ps(out + (uint64_t)j * chunk->out_stride, there, acc[j]);
+        else
+            _mm512_store_ps(kept + j * ROWS, acc[j]);
+    }
+}
+
+static void multiply_p16(const gemm_chunk *chunk) {
+    for (uint64_t h = 0; h < ROWS / 16; h++) {
+        uint64_t token = 0;
+        for (; token + TILE <= chunk->tokens; token += TILE) multiply_tokens_p16(chunk, token, h, TILE);
+        switch (chunk->tokens - token) {
+        case 5: multiply_tokens_p16(chunk, token, h, 5); break;
+        case 4: multiply_tokens_p16(chunk, token, h, 4); break;
+        case 3: multiply_tokens_p16(chunk, token, h, 3); break;
+        case 2: multiply_tokens_p16(chunk, token, h, 2); break;
+        case 1: multiply_tokens_p16(chunk, token, h, 1); break;
+        }
     }
 }
 
@@ -272,6 +367,7 @@ static const gemm_kind kind = {
     .interleave = interleave,
     .spread = spread,
     .multiply = multiply,
+    .multiply_p16 = multiply_p16,
     .dot = dot,
 };
 

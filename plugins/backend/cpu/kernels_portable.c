@@ -35,7 +35,9 @@ static void portable_dot(const float *w, uint64_t w_stride, uint64_t rows, uint6
 
 enum { ROWS = 8, TILE = 1, CHUNK = 512 };
 
-static int32_t interleave_none(const int8_t *codes, uint64_t code_stride, uint64_t cols, int8_t *panel) {
+static int32_t interleave_none(const int8_t *codes, uint64_t code_stride, uint64_t cols, int p16,
+                               int8_t *panel) {
+    (void)p16;
     for (uint64_t r = 0; r < ROWS; r++) memcpy(panel + r * CHUNK, codes + r * code_stride, cols);
     return GEMM_SIGNED;
 }
@@ -65,13 +67,43 @@ static float add_pieces(const gemm_chunk *chunk, uint64_t row, uint64_t token, f
     return sum;
 }
 
-static void multiply_plain(const gemm_chunk *chunk) {
+/* The same with sub-scales. */
+static float add_blocks_p16(const gemm_chunk *chunk, uint64_t row, uint64_t token, float sum) {
+    const int8_t *w = chunk->panel + row * CHUNK, *x = chunk->act + token * chunk->act_stride;
+    const float *act_scales = chunk->act_scales + token * chunk->tile_stride;
+    const int32_t *act_pairs = chunk->act_pairs + token * chunk->tile_stride;
+    for (uint64_t b = 0; b < chunk->pieces / P16_PIECES; b++) {
+        float t = 0, u = 0;
+        for (uint64_t p = b * P16_PIECES; p < (b + 1) * P16_PIECES; p++, w += P16_PIECE, x += P16_PIECE) {
+            int32_t sub = chunk->subs[p * ROWS + row];
+            int32_t product =
+                (int16_t)sub * dot_codes(w, x, 16) + (sub >> 16) * dot_codes(w + 16, x + 16, 16);
+            t = fma_f((float)product, act_scales[p], t);
+            if (!chunk->minimums) continue;
+            int32_t codes = chunk->sub_minimums[p * ROWS + row];
+            int32_t minimum = (int16_t)codes * (int16_t)act_pairs[p] + (codes >> 16) * (act_pairs[p] >> 16);
+            u = fma_f((float)minimum, act_scales[p], u);
+        }
+        sum = fma_f(t, chunk->scales[b * ROWS + row], sum);
+        if (chunk->minimums) sum = fma_f(u, chunk->minimums[b * ROWS + row], sum);
+    }
+    return sum;
+}
+
+typedef float add_chunk(const gemm_chunk *chunk, uint64_t row, uint64_t token, float sum);
+static void multiply_with(const gemm_chunk *chunk, add_chunk *add) {
     for (uint64_t t = 0; t < chunk->tokens; t++)
         for (uint64_t r = 0; r < chunk->row_count; r++) {
             float *sum = chunk->sums + t * ROWS + r;
-            *sum = add_pieces(chunk, r, t, chunk->first ? 0.0f : *sum);
+            *sum = add(chunk, r, t, chunk->first ? 0.0f : *sum);
             if (chunk->last) chunk->out[t * chunk->out_stride + r] = *sum;
         }
+}
+static void multiply_plain(const gemm_chunk *chunk) {
+    multiply_with(chunk, add_pieces);
+}
+static void multiply_plain_p16(const gemm_chunk *chunk) {
+    multiply_with(chunk, add_blocks_p16);
 }
 
 static const gemm_kind portable_kind = {
@@ -82,6 +114,7 @@ static const gemm_kind portable_kind = {
     .interleave = interleave_none,
     .spread = spread_plain,
     .multiply = multiply_plain,
+    .multiply_p16 = multiply_plain_p16,
     .dot = portable_dot,
 };
 

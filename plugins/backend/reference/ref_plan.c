@@ -172,7 +172,8 @@ static void need_of_weights(const tn_graph *graph, const tn_node *node, needs *m
             at_least(&most->work, 2 * w->rows);
             at_least(&most->captured, w->rows);
         }
-        if (node->op != TN_OP_embed && node->op != TN_OP_experts && !(node->op == TN_OP_linear && i == 0)) {
+        if (node->op != TN_OP_embed && node->op != TN_OP_experts && node->op != TN_OP_output &&
+            !(node->op == TN_OP_linear && i == 0)) {
             at_least(&most->numbers, w->cols * w->rows);
         }
     }

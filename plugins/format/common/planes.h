@@ -13,7 +13,7 @@ typedef struct tn_planes {
     uint32_t bytes, low, high, has_high, has_minimum;
 } tn_planes;
 
-static inline void tn_planes_open(const uint8_t *block, tn_planes shape, int8_t *codes) {
+TN_INLINE void tn_planes_open(const uint8_t *block, tn_planes shape, int8_t *codes) {
     for (uint32_t e = 0; e < 8; e++) {
         for (uint32_t l = 0; l < 32; l++) {
             int32_t code = block[shape.low + 32 * (e / 4) + l] >> 2 * (e % 4) & 3;
@@ -38,14 +38,36 @@ static inline void tn_planes_pack(const int8_t *codes, tn_planes shape, uint8_t 
     }
 }
 
-/** An activation row at one block column, as kernels want it: where the sums of products begin (with a
- * third bit codes begin at -4), and the sums of its codes. */
+/** What the codes of a block are multiplied by: w = d * sub * code + m * minimum, a sub-scale (and a minimum)
+ * for 16 columns. */
+typedef struct tn_plane_head {
+    int8_t subs[16];
+    uint8_t minimums[16];
+    float d, m;
+} tn_plane_head;
+typedef void tn_plane_open_head(const uint8_t *block, tn_plane_head *head);
+
+/** The head of block b of row r of a p16 panel. */
+TN_INLINE void tn_planes_unpack_head(const tn_unpack *call, tn_planes shape, const uint8_t *block,
+                                     tn_plane_open_head *open, uint64_t r, uint64_t b) {
+    tn_plane_head head;
+    open(block, &head);
+    memcpy(call->sub_scales + r * call->sub_stride + 16 * b, head.subs, 16);
+    call->scales[r * call->scale_stride + b] = head.d;
+    if (shape.has_minimum) {
+        memcpy(call->sub_minimums + r * call->sub_stride + 16 * b, head.minimums, 16);
+        call->minimums[r * call->scale_stride + b] = head.m;
+    }
+}
+
+/** An activation row at one block column, as kernels want it. */
 typedef struct tn_plane_act {
     const int8_t *codes;
     const float *scales;
     const int16_t *sums;
-    int32_t start[16];
-    float float_sums[16];
+    int32_t
+        start[16];  /* where the sums of products of 16 columns begin: with a third bit codes begin at -4 */
+    float steps[8]; /* the scales, less what the sums that are multiplied by them are too large by */
 } tn_plane_act;
 
 /** The activation rows of a call at column 0. */

@@ -1,7 +1,10 @@
 /*
  * planes_avx2.h - gemv and unpack with AVX2 for codes in planes of two bits, eight rows at a time.
  *
- * gemv is built like that of groups16_avx2.h, which says why.
+ * So few bits a column are soon read, and then every instruction counts: four columns of eight rows lie in a
+ * vector, one row a lane, so that no tree has to gather a row's products. Codes of two bits stay two bits up in
+ * their bytes in every second plane, and sub-scales lie in the upper byte of 16 bits; that sums are too large by
+ * these factors the activation's scales make up for, exactly.
  */
 #ifndef TENON_PLANES_AVX2_H
 #define TENON_PLANES_AVX2_H
@@ -9,23 +12,13 @@
 #include "groups16_avx2.h"
 #include "planes.h"
 
-/** The heads of a block column of eight rows, row r in lane r: what the scales of groups 4 q .. 4 q + 3 are
- * made of in words[q], and the scales (and minimums) of the whole block. */
+/** The heads of a block column of eight rows, row r in lane r: the sub-scales of groups 4 q .. 4 q + 3 as the
+ * signed bytes of subs[q], their minimums times 16 in minimums[q], and the scales of the whole block. */
 typedef struct tn_plane_heads8 {
-    __m256i words[4];
+    __m256i subs[4], minimums[4];
     __m256 d, m;
 } tn_plane_heads8;
 typedef void tn_plane_open8(const tn_row_group *rows, tn_plane_heads8 *heads);
-/** From one of the words: the scale (and minimum) of its i-th group. */
-typedef void tn_plane_scale8(__m256 d, __m256 m, __m256i word, uint32_t i, __m256 *scale, __m256 *minimum);
-/** The scales (and minimums) of one block, group 8 i + l in lane l of vector i. */
-typedef void tn_plane_row_scales8(const uint8_t *block, __m256 *scales, __m256 *minimums);
-
-/** Byte i of each lane as its lowest one, the others 0. */
-TN_INLINE __m256i tn_plane_byte_low(__m256i words, uint32_t i) {
-    return _mm256_shuffle_epi8(words, _mm256_add_epi32(_mm256_set1_epi32((int)(0x80808000 + i)),
-                                                       _mm256_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12)));
-}
 
 /** Puts third bits to the codes of four planes: planes 0 and 2 in bits 0 .. 2 and 4 .. 6 of `even`, the others
  * likewise in `odd`. Bit p of `high` is that of plane p. */
@@ -41,91 +34,122 @@ TN_INLINE void tn_plane_join8(__m256i low, __m256i high, __m256i *even, __m256i 
 }
 
 TN_INLINE void tn_plane_act_open8(tn_planes shape, tn_plane_act *x) {
-    for (uint32_t i = 0; i < 16; i += 8) {
-        __m256i sums = _mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)(x->sums + i)));
-        if (shape.has_high) {
-            __m256i start = _mm256_mullo_epi32(sums, _mm256_set1_epi32(-4));
-            _mm256_storeu_si256((void *)(x->start + i), start);
+    float odd = shape.has_high ? 0x1p-8f : 0x1p-10f;
+    __m256 factors = _mm256_setr_ps(0x1p-8f, odd, 0x1p-8f, odd, 0x1p-8f, odd, 0x1p-8f, odd);
+    _mm256_storeu_ps(x->steps, _mm256_mul_ps(_mm256_loadu_ps(x->scales), factors));
+    if (shape.has_high) { /* each begins in one of the two 16-bit sums of a lane */
+        __m256i start = _mm256_mullo_epi16(_mm256_loadu_si256((const void *)x->sums), _mm256_set1_epi16(-4));
+        for (uint32_t i = 0; i < 2; i++) {
+            __m128i half = i ? _mm256_extracti128_si256(start, 1) : _mm256_castsi256_si128(start);
+            _mm256_storeu_si256((void *)(x->start + 8 * i), _mm256_cvtepu16_epi32(half));
         }
-        if (shape.has_minimum) { _mm256_storeu_ps(x->float_sums + i, _mm256_cvtepi32_ps(sums)); }
     }
     __asm__("" : "+m"(*x)); /* broadcast them from memory, which is free; not from a register */
 }
 
-/** The sums of half a block: of activation row a and group g in sums[a][g]; times 4 where g / 2 % 2 if there
- * are no third bits. */
-TN_INLINE void tn_plane_sums8(const tn_row_group *rows, tn_planes shape, uint32_t n, const tn_plane_act *x,
-                              uint64_t acts, __m256i (*sums)[8]) {
-#pragma GCC unroll 2
-    for (uint32_t h = 0; h < 2; h++) {
-        __m256i even[4], odd[4], w[4];
-        tn_load_eights(rows, shape.low + 32 * n + 16 * h, even);
-        if (shape.has_high) {
-            __m256i high[4];
-            tn_load_eights(rows, shape.high + 16 * h, high);
-            for (uint32_t k = 0; k < 4; k++) {
-                if (n) { high[k] = _mm256_srli_epi16(high[k], 4); }
-                tn_plane_join8(even[k], high[k], &even[k], &odd[k]);
-            }
-        }
-#pragma GCC unroll 4
-        for (uint32_t p = 0; p < 4; p++) {
-            __m256i *from = shape.has_high && p % 2 ? odd : even;
-            int mask = shape.has_high ? 7 : p % 2 ? 12 : 3;
-            for (uint32_t k = 0; k < 4; k++) {
-                if (p == 2 || (shape.has_high && p == 3)) { from[k] = _mm256_srli_epi16(from[k], 4); }
-                w[k] = _mm256_and_si256(from[k], _mm256_set1_epi8((char)mask));
-            }
-            for (uint64_t a = 0; a < acts; a++) {
-                sums[a][2 * p + h] = tn_dot_eights(w, x[a].codes + 128 * n + 32 * p + 16 * h, 0);
-            }
-        }
+/** Products of four vectors of codes with the 16 activation codes of group g, in two 16-bit sums a lane. */
+TN_INLINE __m256i tn_plane_dot8(const __m256i *w, uint32_t g, tn_planes shape, const tn_plane_act *x) {
+    __m256i sums[4];
+    for (uint32_t k = 0; k < 4; k++) {
+        sums[k] = _mm256_maddubs_epi16(w[k], _mm256_set1_epi32(tn_load_i32(x->codes + 16 * g + 4 * k)));
     }
+    if (shape.has_high) { sums[0] = _mm256_add_epi16(sums[0], _mm256_set1_epi32(x->start[g])); }
+    return _mm256_add_epi16(_mm256_add_epi16(sums[0], sums[1]), _mm256_add_epi16(sums[2], sums[3]));
 }
 
-/** The float steps of group g with one activation row. */
-TN_INLINE __m256 tn_plane_step8(__m256i sum, __m256 scale, __m256 minimum, uint32_t g, tn_planes shape,
-                                const tn_plane_act *x, __m256 acc) {
-    __m256 x_scale = _mm256_set1_ps(x->scales[g / 2]);
-    if (shape.has_high) { sum = _mm256_add_epi32(sum, _mm256_set1_epi32(x->start[g])); }
-    __m256 product = _mm256_cvtepi32_ps(sum);
-    if (!shape.has_high && g / 2 % 2) { product = _mm256_mul_ps(product, _mm256_set1_ps(0.25f)); } /* exact */
-    acc = _mm256_fmadd_ps(product, _mm256_mul_ps(scale, x_scale), acc);
-    if (shape.has_minimum) {
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(x->float_sums[g]), _mm256_mul_ps(minimum, x_scale), acc);
+/** Byte i of each lane as the upper byte of two 16-bit numbers. */
+TN_INLINE __m256i tn_plane_sub8(__m256i words, uint32_t i) {
+    __m256i lanes =
+        _mm256_setr_epi32(0, 0x04000400, 0x08000800, 0x0c000c00, 0, 0x04000400, 0x08000800, 0x0c000c00);
+    return _mm256_shuffle_epi8(
+        words, _mm256_add_epi32(_mm256_set1_epi32((int)(0x00800080 + i * 0x01000100)), lanes));
+}
+
+/** Bytes 2 i and 2 i + 1 of each lane as two 16-bit numbers. */
+TN_INLINE __m256i tn_plane_pair8(__m256i words, uint32_t i) {
+    __m256i lanes =
+        _mm256_setr_epi32(0, 0x00040004, 0x00080008, 0x000c000c, 0, 0x00040004, 0x00080008, 0x000c000c);
+    return _mm256_shuffle_epi8(
+        words, _mm256_add_epi32(_mm256_set1_epi32((int)(0x80018000 + i * 0x00020002)), lanes));
+}
+
+/** Part `part` of 16 of the `bytes` at `next` into the first-level cache; the prefetches stay where they are written,
+ * for many at once wait for each other. */
+TN_INLINE void tn_planes_prefetch8(const uint8_t *next, uint32_t bytes, uint32_t part) {
+    uint32_t from = (part * bytes / 16 + 63) / 64, to = ((part + 1) * bytes / 16 + 63) / 64;
+    tn_prefetch_soon(next + 64 * from, to - from);
+    __asm__ volatile("" ::: "memory");
+}
+
+/** Columns 128 n + 32 p + 16 h .. + 15, p = 0 .. 3, of eight rows: sub-scales times their sums, added to those in
+ * pieces[a][p] if h. */
+TN_INLINE void tn_planes_sixteen8(const tn_row_group *rows, tn_planes shape, const tn_plane_heads8 *heads,
+                                  uint32_t n, uint32_t h, const uint8_t *next, const tn_plane_act *x,
+                                  uint64_t acts, __m256i (*pieces)[4]) {
+    __m256i even[4], odd[4], w[4];
+    tn_transpose8(rows, shape.low + 32 * n + 16 * h, even);
+    if (shape.has_high) {
+        __m256i high[4];
+        tn_transpose8(rows, shape.high + 16 * h, high);
+        for (uint32_t k = 0; k < 4; k++) {
+            if (n) { high[k] = _mm256_srli_epi16(high[k], 4); }
+            tn_plane_join8(even[k], high[k], &even[k], &odd[k]);
+        }
     }
-    return acc;
+#pragma GCC unroll 4
+    for (uint32_t p = 0; p < 4; p++) {
+        tn_planes_prefetch8(next, 8 * shape.bytes, 8 * n + 4 * h + p);
+        __m256i *from = shape.has_high && p % 2 ? odd : even;
+        int mask = shape.has_high ? 7 : p % 2 ? 12 : 3;
+        for (uint32_t k = 0; k < 4; k++) {
+            if (p == 2 || (shape.has_high && p == 3)) { from[k] = _mm256_srli_epi16(from[k], 4); }
+            w[k] = _mm256_and_si256(from[k], _mm256_set1_epi8((char)mask));
+        }
+        __m256i sub = tn_plane_sub8(heads->subs[2 * n + p / 2], p % 2 * 2 + h);
+        for (uint64_t a = 0; a < acts; a++) {
+            __m256i sum = _mm256_madd_epi16(tn_plane_dot8(w, 8 * n + 2 * p + h, shape, &x[a]), sub);
+            pieces[a][p] = h ? _mm256_add_epi32(pieces[a][p], sum) : sum;
+        }
+    }
 }
 
 /* A block column of eight rows. `acts` is a constant or the number of rows of x. */
 TN_INLINE void tn_planes_column8(const tn_row_group *rows, tn_planes shape, tn_plane_open8 *open_heads,
-                                 tn_plane_scale8 *open_scale, const uint8_t *next, uint64_t next_group,
-                                 const tn_plane_act *x, uint64_t acts, __m256 *acc) {
-    __m256i sums[TN_MAX_ROWS][8];
+                                 const uint8_t *next, const tn_plane_act *x, uint64_t acts, __m256 *acc) {
+    __m256i pieces[TN_MAX_ROWS][4];
+    __m256 t[TN_MAX_ROWS], u[TN_MAX_ROWS]; /* sums of the products, and of the minimums, over the block */
     tn_plane_heads8 heads;
     open_heads(rows, &heads);
-    __asm__("" : "+m"(heads));
+    __asm__("" : "+m"(heads)); /* registers are few */
+    for (uint64_t a = 0; a < acts; a++) { t[a] = u[a] = _mm256_setzero_ps(); }
 #pragma GCC unroll 2
-    for (uint32_t n = 0; n < 2; n++, next += 4 * shape.bytes) { /* halves of the block */
-        for (uint32_t line = 0; line < (shape.bytes + 15) / 16; line++) {
-            tn_prefetch_twice(next + 64 * line, next_group);
+    for (uint32_t n = 0; n < 2; n++) { /* halves of the block */
+#pragma GCC unroll 2
+        for (uint32_t h = 0; h < 2; h++) {
+            tn_planes_sixteen8(rows, shape, &heads, n, h, next, x, acts, pieces);
         }
-        tn_plane_sums8(rows, shape, n, x, acts, sums);
-        __asm__("" : "+m"(sums)); /* registers are few, and wanted for the accumulators */
-#pragma GCC unroll 8
-        for (uint32_t g = 0; g < 8; g++) {
-            __m256 scale, minimum;
-            open_scale(heads.d, heads.m, heads.words[2 * n + g / 4], g % 4, &scale, &minimum);
+#pragma GCC unroll 4
+        for (uint32_t p = 0; p < 4; p++) {
+            uint32_t e = 4 * n + p;
+            __m256i minimums = tn_plane_pair8(heads.minimums[e / 2], e % 2);
             for (uint64_t a = 0; a < acts; a++) {
-                acc[a] = tn_plane_step8(sums[a][g], scale, minimum, 8 * n + g, shape, &x[a], acc[a]);
+                t[a] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(pieces[a][p]), _mm256_set1_ps(x[a].steps[e]), t[a]);
+                if (!shape.has_minimum) { continue; }
+                __m256i sums = _mm256_set1_epi32(tn_load_i32((const uint8_t *)(x[a].sums + 2 * e)));
+                u[a] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_madd_epi16(minimums, sums)),
+                                       _mm256_set1_ps(x[a].scales[e]), u[a]);
             }
         }
+    }
+    for (uint64_t a = 0; a < acts; a++) {
+        acc[a] = _mm256_fmadd_ps(t[a], heads.d, acc[a]);
+        if (shape.has_minimum) { acc[a] = _mm256_fmadd_ps(u[a], heads.m, acc[a]); }
     }
 }
 
 /* Eight rows from row r on. `acts` is a constant or call->act_rows. */
 TN_INLINE void tn_planes_rows_avx2(const tn_gemv *call, tn_planes shape, tn_plane_open8 *open_heads,
-                                   tn_plane_scale8 *open_scale, uint64_t r, uint64_t acts) {
+                                   uint64_t r, uint64_t acts) {
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
     const uint8_t *next = tn_ahead(first, 8 * call->row_stride);
     tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 2);
@@ -135,7 +159,7 @@ TN_INLINE void tn_planes_rows_avx2(const tn_gemv *call, tn_planes shape, tn_plan
     for (uint64_t a = 0; a < acts; a++) { acc[a] = _mm256_setzero_ps(); }
     for (uint64_t col = 0; col < call->cols; col += 256) {
         for (uint64_t a = 0; a < acts; a++) { tn_plane_act_open8(shape, &x[a]); }
-        tn_planes_column8(&rows, shape, open_heads, open_scale, next, 8 * call->row_stride, x, acts, acc);
+        tn_planes_column8(&rows, shape, open_heads, next, x, acts, acc);
         for (uint64_t a = 0; a < acts; a++) {
             x[a].codes += 256;
             x[a].scales += 8;
@@ -149,13 +173,12 @@ TN_INLINE void tn_planes_rows_avx2(const tn_gemv *call, tn_planes shape, tn_plan
     }
 }
 
-TN_INLINE void tn_planes_gemv_avx2(const tn_gemv *call, tn_planes shape, tn_plane_open8 *open_heads,
-                                   tn_plane_scale8 *open_scale) {
+TN_INLINE void tn_planes_gemv_avx2(const tn_gemv *call, tn_planes shape, tn_plane_open8 *open_heads) {
     for (uint64_t r = 0; r < call->rows; r += 8) {
         if (call->act_rows == 1) {
-            tn_planes_rows_avx2(call, shape, open_heads, open_scale, r, 1);
+            tn_planes_rows_avx2(call, shape, open_heads, r, 1);
         } else {
-            tn_planes_rows_avx2(call, shape, open_heads, open_scale, r, call->act_rows);
+            tn_planes_rows_avx2(call, shape, open_heads, r, call->act_rows);
         }
     }
 }
@@ -174,27 +197,19 @@ TN_INLINE __m256i tn_planes_eighth(const uint8_t *block, tn_planes shape, uint32
     return q;
 }
 
-TN_INLINE void tn_planes_unpack_avx2(const tn_unpack *call, tn_planes shape,
-                                     tn_plane_row_scales8 *open_scales) {
+TN_INLINE void tn_planes_unpack_avx2(const tn_unpack *call, tn_planes shape, tn_plane_open_head *open_head) {
     for (uint64_t r = 0; r < call->rows; r++) {
         const uint8_t *block =
             (const uint8_t *)call->blocks + r * call->row_stride + call->col_from / 256 * shape.bytes;
         int8_t *codes = (int8_t *)call->codes + r * call->code_stride;
-        uint64_t scale = r * call->scale_stride;
-        for (uint64_t col = call->col_from; col < call->col_to; col += 256) {
-            __m256 scales[2], minimums[2];
+        for (uint64_t b = 0; b < (call->col_to - call->col_from) / 256; b++) {
 #pragma GCC unroll 8
             for (uint32_t e = 0; e < 8; e++) {
                 _mm256_storeu_si256((void *)(codes + 32 * e), tn_planes_eighth(block, shape, e));
             }
-            open_scales(block, scales, minimums);
-            for (uint32_t i = 0; i < 2; i++) {
-                _mm256_storeu_ps(call->scales + scale + 8 * i, scales[i]);
-                if (shape.has_minimum) { _mm256_storeu_ps(call->minimums + scale + 8 * i, minimums[i]); }
-            }
+            tn_planes_unpack_head(call, shape, block, open_head, r, b);
             block += shape.bytes;
             codes += 256;
-            scale += 16;
         }
     }
 }

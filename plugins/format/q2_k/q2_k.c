@@ -1,9 +1,14 @@
 /* q2_k.c - Q2_K: 256 codes of 0 .. 3; a 4-bit scale and minimum for 16 columns, d and dmin (binary16). */
+#include "planes_scalar.h"
 #include "q2_k_kernels.h"
+
+static void open_block(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
+    tn_planes_open_all(block, Q2_K_PLANES, q2_k_open_head, codes, scales, minimums);
+}
 
 static void decode(void *self, const void *blocks, uint64_t count, float *out) {
     (void)self;
-    tn_decode_blocks(blocks, count, out, Q2_K_SHAPE, q2_k_open);
+    tn_decode_blocks(blocks, count, out, Q2_K_SHAPE, open_block);
 }
 
 static int32_t encode(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,

@@ -11,13 +11,13 @@
 
 /* 256 columns in 84 bytes: 16 bytes with a scale (low nibble) and a minimum for 16 columns each, 64 of
  * planes of two bits, d, dmin (binary16). w = d * scale * code - dmin * minimum. */
-static inline void q2_k_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
-    float d = tn_load_half(block + 80), m = -tn_load_half(block + 82);
+static inline void q2_k_open_head(const uint8_t *block, tn_plane_head *head) {
     for (uint32_t g = 0; g < 16; g++) {
-        scales[g] = d * (float)(block[g] & 15);
-        minimums[g] = m * (float)(block[g] >> 4);
+        head->subs[g] = (int8_t)(block[g] & 15);
+        head->minimums[g] = block[g] >> 4;
     }
-    tn_planes_open(block, Q2_K_PLANES, codes);
+    head->d = tn_load_half(block + 80);
+    head->m = -tn_load_half(block + 82);
 }
 
 extern const tn_format_kernel q2_k_gemv_scalar, q2_k_unpack_scalar;

@@ -1,9 +1,14 @@
 /* q3_k.c - Q3_K: 256 codes of -4 .. 3, a 6-bit sub-scale for 16 columns and one binary16 scale. */
+#include "planes_scalar.h"
 #include "q3_k_kernels.h"
+
+static void open_block(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
+    tn_planes_open_all(block, Q3_K_PLANES, q3_k_open_head, codes, scales, minimums);
+}
 
 static void decode(void *self, const void *blocks, uint64_t count, float *out) {
     (void)self;
-    tn_decode_blocks(blocks, count, out, Q3_K_SHAPE, q3_k_open);
+    tn_decode_blocks(blocks, count, out, Q3_K_SHAPE, open_block);
 }
 
 static int32_t encode(void *self, const float *x, uint64_t rows, uint64_t cols, const float *importance,

@@ -17,35 +17,18 @@ TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads8 *heads) {
         __m256i low = q < 2 ? s[q] : _mm256_srli_epi32(s[q - 2], 4);
         __m256i high = shift > 0 ? _mm256_slli_epi32(s[2], shift) : _mm256_srli_epi32(s[2], -shift);
         low = _mm256_or_si256(_mm256_and_si256(low, nibble), _mm256_and_si256(high, pair));
-        heads->words[q] = _mm256_sub_epi8(low, _mm256_set1_epi8(32));
+        heads->subs[q] = _mm256_sub_epi8(low, _mm256_set1_epi8(32));
+        heads->minimums[q] = _mm256_setzero_si256();
     }
     tn_split_halves(end[3], &before, &heads->d);
-    heads->d =
-        _mm256_mul_ps(heads->d, _mm256_set1_ps(0x1p-24f)); /* exact: a sub-scale is taken as 2^24 of it */
-}
-
-TN_INLINE void open_scale(__m256 d, __m256 m, __m256i word, uint32_t i, __m256 *scale, __m256 *minimum) {
-    (void)m, (void)minimum;
-    *scale = _mm256_mul_ps(d, _mm256_cvtepi32_ps(tn_byte_on_top8(word, i)));
-}
-
-TN_INLINE void open_row_scales(const uint8_t *block, __m256 *scales, __m256 *minimums) {
-    uint32_t words[4];
-    __m256 d = _mm256_set1_ps(_cvtsh_ss(tn_load_u16(block + 108)));
-    (void)minimums;
-    q3_k_open_subs(block + 96, words);
-    for (uint32_t i = 0; i < 2; i++) {
-        __m256i sub = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(words + 2 * i)));
-        scales[i] = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_sub_epi32(sub, _mm256_set1_epi32(32))));
-    }
 }
 
 static void gemv(const tn_gemv *call) {
-    tn_planes_gemv_avx2(call, Q3_K_PLANES, open_heads, open_scale);
+    tn_planes_gemv_avx2(call, Q3_K_PLANES, open_heads);
 }
 
 static void unpack(const tn_unpack *call) {
-    tn_planes_unpack_avx2(call, Q3_K_PLANES, open_row_scales);
+    tn_planes_unpack_avx2(call, Q3_K_PLANES, q3_k_open_head);
 }
 
 int q3_k_encode_avx2(const float *x, const float *importance, uint8_t *block) {
@@ -53,5 +36,5 @@ int q3_k_encode_avx2(const float *x, const float *importance, uint8_t *block) {
 }
 
 TN_GEMV_KERNEL(q3_k_gemv_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_FORM_I8X32, "q3_k gemv i8x32 avx2", gemv);
-TN_UNPACK_KERNEL(q3_k_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P8, 16, 0, "q3_k unpack p8 avx2",
+TN_UNPACK_KERNEL(q3_k_unpack_avx2, TN_ISA_AVX2, TN_RANK_AVX2, TN_PANEL_P16, 16, 0, "q3_k unpack p16 avx2",
                  unpack);

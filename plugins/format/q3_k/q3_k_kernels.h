@@ -23,15 +23,13 @@ static inline void q3_k_open_subs(const uint8_t *at, uint32_t *words) {
 
 /* 256 columns in 110 bytes: 32 bytes of third bits, 64 of planes of two bits, 12 of sub-scales, d (binary16).
  * w = d * (sub-scale of 16 columns - 32) * code. */
-static inline void q3_k_open(const uint8_t *block, int8_t *codes, float *scales, float *minimums) {
-    float d = tn_load_half(block + 108);
+static inline void q3_k_open_head(const uint8_t *block, tn_plane_head *head) {
     uint32_t words[4];
-    (void)minimums;
     q3_k_open_subs(block + 96, words);
     for (uint32_t g = 0; g < 16; g++) {
-        scales[g] = d * (float)((int32_t)(words[g / 4] >> 8 * (g % 4) & 63) - 32);
+        head->subs[g] = (int8_t)((int32_t)(words[g / 4] >> 8 * (g % 4) & 63) - 32);
     }
-    tn_planes_open(block, Q3_K_PLANES, codes);
+    head->d = tn_load_half(block + 108);
 }
 
 extern const tn_format_kernel q3_k_gemv_scalar, q3_k_unpack_scalar;

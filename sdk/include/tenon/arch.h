@@ -15,7 +15,7 @@ TN_BEGIN_C
 
 #define TN_ARCH_1 "tenon.arch/1"
 
-enum { TN_ARCH_DECODER = 1, TN_ARCH_ENCODER = 2 };
+enum { TN_ARCH_DECODER = 1, TN_ARCH_ENCODER = 2, TN_ARCH_RECOGNISER = 3 /* frames to characters */ };
 
 /** What a user wants to know of a model, and what the host needs. Filled by configure(). */
 typedef struct tn_facts {
@@ -64,7 +64,7 @@ struct tn_claims {
     uint32_t (*has)(const tn_claims *claims, const char *name);
 };
 
-enum { TN_PURPOSE_GENERATE = 1, TN_PURPOSE_EMBED = 2, TN_PURPOSE_RANK = 3 };
+enum { TN_PURPOSE_GENERATE = 1, TN_PURPOSE_EMBED = 2, TN_PURPOSE_RANK = 3, TN_PURPOSE_RECOGNISE = 4 };
 
 /** What the graph is built for. */
 typedef struct tn_build {

@@ -8,7 +8,8 @@
  *   tensors()    tn_claimer  claims tensors by the names that GGUF gives them: "blk.<layer>.<stem>.weight".
  *   build()      tn_writer   writes nodes. Each call returns the value that the node makes.
  *
- * plugins/arch/llama is the example to copy. A layer number of TN_NO_LAYER means "of the whole model".
+ * A decoder that differs from known ones in known ways is a row of traits (plugins/arch/common/decoder.h); plugins/arch/bert
+ * is an architecture written out. A layer number of TN_NO_LAYER means "of the whole model".
  */
 #ifndef TENON_BUILD_H
 #define TENON_BUILD_H
@@ -599,13 +600,13 @@ static inline uint32_t tn_add_pool(const tn_writer *writer, const char *name, ui
     return tn_add_node(writer, TN_OP_pool, name, inputs, NULL, &attributes);
 }
 
-/** What the graph returns: TN_OUTPUT_*. */
-static inline void tn_add_output(const tn_writer *writer, const char *name, uint32_t x, uint32_t extra,
+/** What the graph returns: TN_OUTPUT_*. `bigrams`: a weight, of ctc. */
+static inline void tn_add_output(const tn_writer *writer, const char *name, uint32_t x, uint32_t bigrams,
                                  uint32_t kind) {
-    const uint32_t inputs[TN_NODE_INPUTS] = {x, extra};
+    const uint32_t inputs[TN_NODE_INPUTS] = {x}, weights[TN_NODE_WEIGHTS] = {bigrams};
     TN_ATTRIBUTES(writer, tn_output, attributes);
     attributes.kind = kind;
-    tn_add_node(writer, TN_OP_output, name, inputs, NULL, &attributes);
+    tn_add_node(writer, TN_OP_output, name, inputs, weights, &attributes);
 }
 
 TN_END_C

@@ -35,9 +35,10 @@ enum { TN_FORM_F32 = 1, TN_FORM_I8X32 = 2, TN_FORM_I8X256 = 3, TN_FORM_I16X256 =
  *
  * TN_PANEL_P8   int8 codes; a float scale and, where the format has one, a float minimum for each group of
  *               `group` columns: w = scale * code + minimum, exactly.
- * TN_PANEL_P16  int8 codes and an int8 sub-scale for each `group` (16 or 32) columns, a float scale for 256:
- *               w = scale * (sub * code); where the format has minimums, a uint8 minimum code for each
- *               group and one float minimum scale for 256: ... + minimum_scale * minimum_code.
+ * TN_PANEL_P16  codes -16 .. 15 and an int8 sub-scale for each `group` (16 or 32) columns, a float scale for
+ *               256, which are the block: w = scale * (sub * code); where the format has minimums, a uint8
+ *               minimum code for each group and one float minimum scale for 256: ... + minimum_scale *
+ *               minimum_code.
  * TN_PANEL_F32  floats.
  */
 enum { TN_PANEL_P8 = 1, TN_PANEL_P16 = 2, TN_PANEL_F32 = 3 };
@@ -50,9 +51,13 @@ enum { TN_PANEL_P8 = 1, TN_PANEL_P16 = 2, TN_PANEL_F32 = 3 };
  *        acc = fma((float)sum, scale_w * scale_a, acc)
  *    and, if the format has a minimum (p8):
  *        acc = fma((float)(sum of the activation's codes), minimum_w * scale_a, acc)
- *    With p16 the piece is 256 columns; sum = the exact sum of sub * code * code, and the second step takes
- *    the exact sum of minimum_code * activation codes. With I16X256 each piece takes its float steps for the
- *    high plane, then for the low one. (float) rounds to nearest even; every product and fma is float32.
+ *    With p16, of each piece: sum = the exact int32 sum of sub * code * code. From t = +0, u = +0 at the start
+ *    of each 256 columns:
+ *        t = fma((float)sum, scale_a, t)
+ *        u = fma((float)(sum of minimum_code * the activation's code), scale_a, u)
+ *    and at their end acc = fma(t, scale_w, acc), then, if there are minimums, acc = fma(u, minimum_w, acc).
+ *    With I16X256 each piece takes its float steps for the high plane, then for the low one. (float) rounds to
+ *    nearest even; every product and fma is float32.
  *  Float form. Sixteen accumulators from +0: column c goes to accumulator c mod 16,
  *        a[c % 16] = fma(w[c], x[c], a[c % 16])       in column order (w decoded to float32, exactly)
  *    then a[i] += a[i + 8] for i < 8, a[i] += a[i + 4] for i < 4, a[i] += a[i + 2] for i < 2, a[0] + a[1].

@@ -198,7 +198,9 @@ typedef struct tn_pool {
     uint32_t kind; /**< TN_POOL_* */
 } tn_pool;
 
-/** inputs {x, [extra]}: what the graph returns. Several are allowed, one of a kind. */
+/** inputs {x}, weights {[bigrams]}: what the graph returns. Several are allowed, one of a kind. Rows of ctc are logits of
+ * the symbols of an alphabet, one of them the blank; core reads the alphabet from the file's keys <architecture>.ctc.*
+ * and decodes. bigrams, a square of the row's width: log probabilities of a symbol (column) behind another (row). */
 enum { TN_OUTPUT_LOGITS = 1, TN_OUTPUT_HIDDEN = 2, TN_OUTPUT_SCORE = 3, TN_OUTPUT_CTC = 4 };
 typedef struct tn_output {
     uint32_t struct_size;

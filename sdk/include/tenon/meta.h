@@ -49,6 +49,8 @@ struct tn_meta {
     const void *context;
     /** [any] TN_OK and *out filled, or TN_E_NOT_FOUND. The caller stamps out->struct_size. */
     int32_t (*find)(const tn_meta *meta, const char *key, tn_kv *out);
+    /** [any] The file's key number i, from 0; NULL after the last. A view that a plugin makes may have none. */
+    const char *(*key)(const tn_meta *meta, uint64_t i);
 };
 
 /** One reason for a refusal. Texts are copied by the receiver; any but `subject` may be NULL. */

@@ -129,8 +129,12 @@ static uint32_t add_weight(bench *b, uint32_t type, uint64_t cols, uint64_t rows
     w->size = w->row_bytes * rows * count;
     unsigned char *data = malloc(w->size + 1);
     cr_assert(data);
-    int32_t code = w->format->encode(w->format_self, numbers, rows * count, cols, NULL, data + 1, &err);
+    float *equal = malloc(cols * sizeof *equal);
+    for (uint64_t c = 0; equal && c < cols; c++) { equal[c] = 1; }
+    const float *importance = w->format->importance == TN_IMPORTANCE_NEEDED ? equal : NULL;
+    int32_t code = w->format->encode(w->format_self, numbers, rows * count, cols, importance, data + 1, &err);
     cr_assert(code == TN_OK, "%s", err.text);
+    free(equal);
     w->data = data + 1; /* weights have any alignment */
     b->weight_list[w->id - 1] = w;
     return w->id;

@@ -1,4 +1,4 @@
-/* test_conform_linear.c - ops with matrices, held to the reference: linear in each format, route, experts. */
+/* test_conform_linear.c - ops with matrices, held to the reference: linear in each format, feed forwards. */
 #include "conformance.h"
 
 #include <criterion/criterion.h>
@@ -123,59 +123,6 @@ Test(conform, feed_forward) {
         double tolerance = i < 2 ? TOLERANCE_FLOAT : TOLERANCE_FEED_FORWARD_I8;
         conform("feed forward", make_feed_forward, &types[i], &steps[2], tolerance);
         conform("feed forward", make_feed_forward, &types[i], &steps[0], tolerance);
-    }
-    conform_end();
-}
-
-/* ---- experts ----------------------------------------------------------------------------------------- */
-
-struct experts_case {
-    uint32_t type, experts, used, score, normalise, bias, gated, expert_biases;
-    double limit, offset, alpha;
-};
-
-static uint32_t add_route(bench *b, const struct experts_case *c, uint32_t x, uint32_t width) {
-    tn_matrix router = {bench_weight(b, TYPE_F32, width, c->experts, 1, 0.3), 0};
-    TN_ATTRIBUTES(&b->writer, tn_route, route);
-    route.used = c->used;
-    route.score = c->score;
-    route.normalise = c->normalise;
-    route.scale = 1.5;
-    uint32_t logits = tn_add_linear(&b->writer, "router", x, router);
-    uint32_t bias = c->bias ? bench_weight(b, TYPE_F32, c->experts, 1, 1, 0.2) : 0;
-    return tn_add_route(&b->writer, "route", logits, bias, &route);
-}
-
-static void make_experts(bench *b, const void *context) {
-    const struct experts_case *c = context;
-    const uint32_t width = 64, hidden = 96;
-    uint32_t x = bench_input(b, width), route = add_route(b, c, x, width);
-    tn_matrix gate = {0, 0}, up = {bench_weight(b, c->type, width, hidden, c->experts, 0.2), 0},
-              down = {bench_weight(b, c->type, hidden, width, c->experts, 0.2), 0};
-    if (c->gated) { gate.weight = bench_weight(b, c->type, width, hidden, c->experts, 0.2); }
-    if (c->expert_biases) {
-        if (c->gated) { gate.bias = bench_weight(b, TYPE_F32, hidden, c->experts, 1, 0.5); }
-        up.bias = bench_weight(b, TYPE_F32, hidden, c->experts, 1, 0.5);
-        down.bias = bench_weight(b, TYPE_F32, width, c->experts, 1, 0.5);
-    }
-    TN_ATTRIBUTES(&b->writer, tn_experts, experts);
-    experts.act = TN_ACT_SILU;
-    experts.alpha = c->alpha;
-    experts.limit = c->limit;
-    experts.offset = c->offset;
-    bench_output(b, tn_add_experts(&b->writer, "experts", x, route, gate, up, down, &experts), 0);
-}
-
-Test(conform, experts) {
-    const struct experts_case table[] = {{TYPE_F32, 8, 2, TN_SCORE_SOFTMAX, 1, 0, 1, 0, 0, 0, 1},
-                                         {TYPE_F32, 8, 8, TN_SCORE_SOFTMAX, 0, 0, 1, 0, 0, 0, 1},
-                                         {TYPE_F16, 5, 3, TN_SCORE_SIGMOID, 1, 1, 1, 1, 0, 0, 1},
-                                         {TYPE_F32, 4, 1, TN_SCORE_SIGMOID, 0, 1, 0, 1, 0, 0, 1},
-                                         {TYPE_F32, 6, 2, TN_SCORE_SOFTMAX, 1, 0, 1, 1, 0.7, 1, 1.702},
-                                         {TYPE_Q8_0, 8, 2, TN_SCORE_SOFTMAX, 1, 0, 1, 0, 0, 0, 1}};
-    EACH (i, table) {
-        double tolerance = table[i].type == TYPE_Q8_0 ? TOLERANCE_I8 : TOLERANCE_FLOAT;
-        conform("experts", make_experts, &table[i], &steps[2], tolerance);
     }
     conform_end();
 }

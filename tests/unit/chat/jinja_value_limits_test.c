@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <time.h>
 
 /* A text of `size` bytes made of copies of a part. */
 static jinja_value long_text(struct jinja_run *run, const char *part, size_t size) {
@@ -17,9 +18,10 @@ static jinja_value long_text(struct jinja_run *run, const char *part, size_t siz
     return out;
 }
 
-static const struct {
+struct operation {
     const char *kind, *name, *first, *second;
-} linear[] = {
+};
+static const struct operation linear[] = {
     {"filter", "upper", NULL, NULL},      {"filter", "title", NULL, NULL},
     {"filter", "tojson", NULL, NULL},     {"filter", "escape", NULL, NULL},
     {"filter", "replace", "a", "bc"},     {"filter", "replace", "", "-"},
@@ -42,7 +44,31 @@ static const struct {
     {"binary", "in", "aaab", NULL},       {"binary", "==", "x", NULL},
 };
 
-static const char *const parts[] = {"a", "a ", "\xC3\xA9", "\n", "<", "{}", "%s", "\xCE\xA3", "-a", "&", "0"};
+/* Those that look at each character and give next to nothing. */
+static const struct operation walks[] = {
+    {"test", "lower", NULL, NULL},         {"test", "upper", NULL, NULL},
+    {"method", "islower", NULL, NULL},     {"method", "isupper", NULL, NULL},
+    {"method", "isdigit", NULL, NULL},     {"method", "isalpha", NULL, NULL},
+    {"method", "isalnum", NULL, NULL},     {"method", "isspace", NULL, NULL},
+    {"method", "isnumeric", NULL, NULL},   {"method", "isdecimal", NULL, NULL},
+    {"method", "isprintable", NULL, NULL}, {"method", "isascii", NULL, NULL},
+    {"method", "strip", NULL, NULL},       {"method", "strip", "a\xC3\xA9<", NULL},
+    {"method", "expandtabs", NULL, NULL},  {"method", "splitlines", NULL, NULL},
+    {"method", "split", "zz", NULL},       {"method", "replace", "zz", "y"},
+    {"method", "count", "", NULL},         {"method", "find", "aaz", NULL},
+    {"method", "endswith", "z", NULL},     {"method", "capitalize", NULL, NULL},
+    {"method", "format_map", "a", NULL},   {"filter", "capitalize", NULL, NULL},
+    {"filter", "length", NULL, NULL},      {"filter", "first", NULL, NULL},
+    {"filter", "last", NULL, NULL},        {"filter", "string", NULL, NULL},
+    {"filter", "forceescape", NULL, NULL}, {"filter", "xmlattr", NULL, NULL},
+    {"filter", "dictsort", NULL, NULL},    {"test", "divisibleby", "2", NULL},
+    {"test", "filter", NULL, NULL},        {"test", "in", "a", NULL},
+    {"binary", "<", "aa", NULL},
+};
+
+static const char *const parts[] = {
+    "a", "a ", "\xC3\xA9", "\n",   "<", "{}", "%s", "\xCE\xA3",        "-a", "&", "0",
+    "-", "<>", "\xD9\xA3", "&lt;", " ", "\t", "A",  "\xF0\x9F\x98\x80"};
 
 /* Steps of one operation on half a megabyte: at most some for each byte, so that nothing is quadratic. */
 Test(jinja_limits, long_texts_take_linear_steps) {
@@ -61,6 +87,126 @@ Test(jinja_limits, long_texts_take_linear_steps) {
                           run.fault.message);
             jinja_run_free(&run);
         }
+}
+
+/* ---- steps and work ----------------------------------------------------------------------------------------- */
+
+/* What a step may take at most: the default limit is 20 million of them, and no template may take minutes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+static const double second_a_step = 20e-6;
+enum { LONG_TEXT = 1 << 14, LONG_LIST = 5000 };
+#else
+static const double second_a_step = 1e-6;
+enum { LONG_TEXT = 1 << 18, LONG_LIST = 50000 };
+#endif
+enum { FREE_STEPS = 100 }; /* what may be taken for a call by itself */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Several times, since a busy machine may take longer once. */
+static void check_cost(struct jinja_run *run, const char *kind, const char *name, jinja_value self,
+                       const struct jinja_args *args, const char *what) {
+    double best = 1;
+    for (int i = 0; i < 5 && best > second_a_step; i++) {
+        jinja_value out;
+        uint64_t before = run->left.steps;
+        double begin = seconds();
+        if (!value_apply(run, kind, name, self, args, &out)) {
+            cr_assert(run->fault.kind <= JINJA_LIMIT, "%s of %s: %s", name, what, run->fault.message);
+        }
+        double cost = (seconds() - begin) / (double)(before - run->left.steps + FREE_STEPS);
+        best = cost < best ? cost : best;
+    }
+    cr_expect(best <= second_a_step, "%s %s of %s: %.2f us a step, expected at most %.0f", kind, name, what,
+              best * 1e6, second_a_step * 1e6);
+}
+
+/* An operation on a long text takes steps in proportion to its work, also where it gives next to nothing. */
+Test(jinja_limits, texts_take_steps_for_their_work, .timeout = 250) {
+    for (size_t p = 0; p < JINJA_COUNT(parts); p++) {
+        for (size_t i = 0; i < JINJA_COUNT(linear) + JINJA_COUNT(walks); i++) {
+            struct jinja_run run = value_run();
+            const struct operation *o =
+                i < JINJA_COUNT(linear) ? &linear[i] : &walks[i - JINJA_COUNT(linear)];
+            jinja_value text = long_text(&run, parts[p], LONG_TEXT), at[2] = {jinja_none(), jinja_none()};
+            const struct jinja_args args = {.at = at,
+                                            .count = (size_t)(o->first != NULL) + (o->second != NULL)};
+            if (o->first) { at[0] = value_text(&run, o->first, JINJA_WRITTEN); }
+            if (o->second) { at[1] = value_text(&run, o->second, JINJA_WRITTEN); }
+            check_cost(&run, o->kind, o->name, text, &args, parts[p]);
+            jinja_run_free(&run);
+        }
+    }
+}
+
+/* The same with a long text as the argument: a part that is looked for, a prefix, a key, a format. */
+Test(jinja_limits, arguments_take_steps_for_their_work) {
+    static const struct operation with[] = {
+        {"method", "count", NULL, NULL},    {"method", "find", NULL, NULL},
+        {"method", "rfind", NULL, NULL},    {"method", "startswith", NULL, NULL},
+        {"method", "endswith", NULL, NULL}, {"method", "removeprefix", NULL, NULL},
+        {"method", "strip", NULL, NULL},    {"method", "removesuffix", NULL, NULL},
+        {"method", "split", NULL, NULL},    {"method", "partition", NULL, NULL},
+        {"filter", "attr", NULL, NULL},     {"binary", "==", NULL, NULL},
+        {"binary", "<", NULL, NULL},        {"binary", "in", NULL, NULL},
+        {"binary", "%", NULL, NULL},        {"item", "item", NULL, NULL},
+        {"method", "format", NULL, NULL},   {"filter", "join", NULL, NULL}};
+    static const size_t sizes[] = {3, 31, 255, 300, LONG_TEXT};
+    for (size_t i = 0; i < JINJA_COUNT(with); i++) {
+        for (size_t n = 0; n < JINJA_COUNT(sizes); n++) {
+            struct jinja_run run = value_run();
+            jinja_value self = long_text(&run, "a", LONG_TEXT + 1), part = long_text(&run, "a", sizes[n]),
+                        other;
+            cr_assert(jinja_binary(&run, JINJA_ADD, part, value_text(&run, "b", JINJA_GIVEN), &other));
+            check_cost(&run, with[i].kind, with[i].name, self, &(struct jinja_args){.at = &other, .count = 1},
+                       "a..b");
+            check_cost(&run, with[i].kind, with[i].name, self, &(struct jinja_args){.at = &part, .count = 1},
+                       "a..a");
+            cr_assert(jinja_binary(&run, JINJA_ADD, value_text(&run, "b", JINJA_GIVEN), part, &other));
+            check_cost(&run, with[i].kind, with[i].name, self, &(struct jinja_args){.at = &other, .count = 1},
+                       "ba..");
+            jinja_run_free(&run);
+        }
+    }
+}
+
+/* Lists of many small values, compared with an equal one, searched, sorted, written. */
+Test(jinja_limits, lists_take_steps_for_their_work) {
+    static const struct operation with[] = {
+        {"binary", "==", NULL, NULL},     {"binary", "!=", NULL, NULL},     {"binary", "<", NULL, NULL},
+        {"binary", ">=", NULL, NULL},     {"binary", "+", NULL, NULL},      {"binary", "in", NULL, NULL},
+        {"method", "count", NULL, NULL},  {"method", "index", NULL, NULL},  {"filter", "sort", NULL, NULL},
+        {"filter", "max", NULL, NULL},    {"filter", "min", NULL, NULL},    {"filter", "unique", NULL, NULL},
+        {"filter", "sum", NULL, NULL},    {"filter", "list", NULL, NULL},   {"filter", "reverse", NULL, NULL},
+        {"filter", "tojson", NULL, NULL}, {"filter", "string", NULL, NULL}, {"filter", "pprint", NULL, NULL},
+        {"filter", "last", NULL, NULL},   {"filter", "length", NULL, NULL}, {"filter", "join", NULL, NULL}};
+    const jinja_value items[] = {jinja_int(7), jinja_float(1.0 / 3), jinja_bool(true), jinja_none()};
+    for (size_t k = 0; k < JINJA_COUNT(items); k++) {
+        for (size_t i = 0; i < JINJA_COUNT(with); i++) {
+            struct jinja_run run = value_run();
+            jinja_value lists[2];
+            for (size_t n = 0; n < 2; n++) {
+                cr_assert(jinja_list_make(&run, JINJA_LIST, 0, &lists[n]));
+                for (size_t m = 0; m < LONG_LIST; m++) {
+                    cr_assert(jinja_list_add(&run, lists[n], items[k]));
+                }
+            }
+            const struct jinja_args args = {.at = &lists[1], .count = with[i].kind[0] != 'f'};
+            check_cost(&run, with[i].kind, with[i].name, lists[0], &args, jinja_type_name(items[k]));
+            jinja_run_free(&run);
+        }
+    }
 }
 
 static jinja_value nested(struct jinja_run *run, size_t depth, enum jinja_type type) {

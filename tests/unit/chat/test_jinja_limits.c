@@ -95,6 +95,41 @@ Test(jinja_limits, greedy_templates) {
     }
 }
 
+/* ---- stopped ---------------------------------------------------------------------------------------------- */
+
+static uint64_t asked, patience;
+
+static bool stop(void) {
+    return ++asked > patience;
+}
+
+/* Who asks for the end of a rendering gets it when it is asked next. */
+Test(jinja_limits, stopped) {
+    static const char *const endless[] = {
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% set x = 'a' * 1000000 %}{% for i in range(99999) %}{% if x is lower %}{% endif %}{% endfor %}",
+        "{% set l = range(90000)|list %}{% set m = range(90000)|list %}{% for i in l %}{{ 1 if l == m }}{% endfor %}",
+        "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{% for i in range(99999) %}{{ [1, 2]|tojson }}{% endfor %}",
+        "{% for i in range(999) %}{% set x = range(99999)|map('string')|join|length %}{% endfor %}"};
+    json_t *nothing = json_object();
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        for (patience = 0; patience < 40; patience = 2 * patience + 3) {
+            struct jinja_fault fault;
+            struct jinja_output output;
+            struct jinja_template *t = jinja_compile(endless[i], strlen(endless[i]), &fault);
+            struct jinja_input input = {.given = nothing, .stopped = stop};
+            cr_assert(t, "%s", fault.message);
+            jinja_limits_default(&input.limits);
+            asked = 0;
+            cr_expect(!jinja_render(t, &input, &output, &fault) && fault.kind == JINJA_STOPPED, "%s: %s",
+                      endless[i], fault.message);
+            cr_expect(asked == patience + 1, "asked %llu times", (unsigned long long)asked);
+            jinja_free(t);
+        }
+    }
+    json_decref(nothing);
+}
+
 /* Each limit by itself, small. */
 Test(jinja_limits, each) {
     struct jinja_limits limits;

@@ -85,6 +85,8 @@ static const struct {
     {"{{ '&lt;'|striptags }}", "<", "-"},
     {"{{ ('&' ~ r ~ ';')|striptags }}", "<", "g"},
     {"{{ ('&lt;' ~ u)|striptags }}", "<u", "-g"},
+    {"{{ ('&#' ~ n ~ ';|')|striptags }}", "<|", "g-"},
+    {"{{ '&#60;&#x7c;'|striptags }}", "<|", "gg"},
 };
 
 Test(jinja_origin, exact) {
@@ -282,25 +284,73 @@ Test(jinja_origin, every_way) {
     json_decref(nothing);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- roles ------------------------------------------------------------------------------------------------ */
 
-/* A text that is one of input.words as a whole counts as written, and no part of another text does. */
-Test(jinja_origin, words_are_written) {
-    static const char *const words[] = {"user", NULL};
-    static const char source[] = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}";
-    struct jinja_fault fault;
-    struct jinja_output output;
-    char got[256];
-    struct jinja_template *t = jinja_compile(source, strlen(source), &fault);
-    cr_assert(t, "%s", fault.message);
-    json_t *given = json_pack("{s:[{s:s,s:s},{s:s,s:s}]}", "messages", "role", "user", "content", "a user",
-                              "role", "end", "content", "users");
-    struct jinja_input input = {.given = given, .words = words};
-    jinja_limits_default(&input.limits);
-    cr_assert(jinja_render(t, &input, &output, &fault), "%s", fault.message);
-    cr_expect_str_eq(output.text, "<|user|>a user<|end|>users");
-    cr_expect_str_eq(whose(&output, got, sizeof got), "--------gggggg--ggg--ggggg");
-    jinja_output_free(&output);
+static const struct {
+    const char *template, *text, *whose;
+} roles_shown[] = {
+    {"{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}", "<|user|>a user<|end|>user",
+     "--------gggggg--ggg--gggg"},
+    /* the value of another key, of a part, of another variable, however it is spelt */
+    {"{{ messages[1].content }}{{ messages[1]['name'] }}", "useruser", "gggggggg"},
+    {"{{ messages[0].parts[0].role }}{{ messages[0].part.role }}", "useruser", "gggggggg"},
+    {"{{ role }}{{ tools[0].role }}{{ message.role }}", "useruseruser", "gggggggggggg"},
+    {"{{ messages[0]|first }}{{ messages[0]|list|last }}", "rolepart", "gggggggg"},
+    /* the role itself, whichever way */
+    {"{{ messages[0]['role'] ~ messages|map(attribute='role')|first }}", "useruser", "--------"},
+    {"{% for k, v in messages[0]|items if k == 'role' %}{{ v }}{% endfor %}", "user", "----"},
+};
+
+/* The role of a message counts as written where it is one of input.roles; nothing else that is given does. */
+Test(jinja_origin, roles_are_written) {
+    static const char *const roles[] = {"user", NULL};
+    json_t *given = json_pack("{s:[{s:s,s:s,s:[{s:s}],s:{s:s}},{s:s,s:s,s:s}], s:s, s:[{s:s}], s:{s:s}}",
+                              "messages", "role", "user", "content", "a user", "parts", "role", "user",
+                              "part", "role", "user", "role", "end", "content", "user", "name", "user",
+                              "role", "user", "tools", "role", "user", "message", "role", "user");
+    cr_assert(given);
+    for (size_t i = 0; i < sizeof roles_shown / sizeof *roles_shown; i++) {
+        struct jinja_fault fault;
+        struct jinja_output output;
+        char got[256];
+        const char *source = roles_shown[i].template;
+        struct jinja_template *t = jinja_compile(source, strlen(source), &fault);
+        cr_assert(t, "%s", fault.message);
+        struct jinja_input input = {.given = given, .roles = roles};
+        jinja_limits_default(&input.limits);
+        cr_assert(jinja_render(t, &input, &output, &fault), "%s: %s", source, fault.message);
+        cr_expect_str_eq(output.text, roles_shown[i].text, "%s: %s", source, output.text);
+        whose(&output, got, sizeof got);
+        cr_expect_str_eq(got, roles_shown[i].whose, "%s: %s", source, got);
+        jinja_output_free(&output);
+        jinja_free(t);
+    }
     json_decref(given);
-    jinja_free(t);
+}
+
+/* Messages of any shape are taken as they are. */
+Test(jinja_origin, messages_of_any_shape) {
+    static const char *const roles[] = {"user", NULL};
+    static const char source[] = "{{ messages }}";
+    static const char *const shapes[] = {"7",
+                                         "null",
+                                         "\"user\"",
+                                         "{\"role\": \"user\"}",
+                                         "[\"user\", 1, [], {}]",
+                                         "[{\"role\": 7}, {\"role\": [\"user\"]}]"};
+    static const char *const texts[] = {
+        "7", "None", "user", "{'role': 'user'}", "['user', 1, [], {}]", "[{'role': 7}, {'role': ['user']}]"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct jinja_fault fault;
+        struct jinja_output output;
+        json_t *given = json_pack("{s:o}", "messages", json_loads(shapes[i], JSON_DECODE_ANY, NULL));
+        struct jinja_template *t = jinja_compile(source, strlen(source), &fault);
+        struct jinja_input input = {.given = given, .roles = roles};
+        jinja_limits_default(&input.limits);
+        cr_assert(jinja_render(t, &input, &output, &fault), "%s: %s", shapes[i], fault.message);
+        cr_expect_str_eq(output.text, texts[i], "%s", output.text);
+        jinja_output_free(&output);
+        jinja_free(t);
+        json_decref(given);
+    }
 }

@@ -83,13 +83,25 @@ static void put(tn_gguf_writer *writer, const char *key, const tn_kv *kv) {
     cr_assert_eq(tn_gguf_writer_put(writer, key, kv, &err), TN_OK, "%s", err.text);
 }
 
+static void put_number(tn_gguf_writer *writer, const char *key, uint32_t number) {
+    put(writer, key,
+        &(tn_kv){.struct_size = sizeof(tn_kv), .type = TN_KV_U32, .count = 1, .size = 4, .data = &number});
+}
+
+/* 1 if the edit sets this key. */
+static int replaced(const rig_edit *edit, const char *key) {
+    for (size_t i = 0; i < sizeof edit->numbers / sizeof *edit->numbers && edit->numbers[i].key; i++) {
+        if (strcmp(key, edit->numbers[i].key) == 0) { return 1; }
+    }
+    return (edit->key && strcmp(key, edit->key) == 0) ||
+           (edit->number_key && strcmp(key, edit->number_key) == 0);
+}
+
 static void put_metadata(const rig_edit *edit, const tn_gguf *from, tn_gguf_writer *writer) {
     for (uint64_t i = 0; i < tn_gguf_kv_count(from); i++) {
         tn_kv kv = {.struct_size = sizeof kv};
         const char *key = tn_gguf_kv_at(from, i, &kv);
-        int replaced = (edit->key && strcmp(key, edit->key) == 0) ||
-                       (edit->number_key && strcmp(key, edit->number_key) == 0);
-        if (!replaced && !listed(edit->drop_keys, key)) { put(writer, key, &kv); }
+        if (!replaced(edit, key) && !listed(edit->drop_keys, key)) { put(writer, key, &kv); }
     }
     if (edit->key) {
         size_t size = strlen(edit->text);
@@ -97,10 +109,9 @@ static void put_metadata(const rig_edit *edit, const tn_gguf *from, tn_gguf_writ
             .struct_size = sizeof kv, .type = TN_KV_STRING, .count = size, .size = size, .data = edit->text};
         put(writer, edit->key, &kv);
     }
-    if (edit->number_key) {
-        tn_kv kv = {
-            .struct_size = sizeof kv, .type = TN_KV_U32, .count = 1, .size = 4, .data = &edit->number};
-        put(writer, edit->number_key, &kv);
+    if (edit->number_key) { put_number(writer, edit->number_key, edit->number); }
+    for (size_t i = 0; i < sizeof edit->numbers / sizeof *edit->numbers && edit->numbers[i].key; i++) {
+        put_number(writer, edit->numbers[i].key, edit->numbers[i].number);
     }
 }
 
@@ -129,12 +140,16 @@ static void put_tensors(const rig_edit *edit, const tn_gguf *from, tn_gguf_write
         cr_assert_eq(tn_gguf_writer_declare(writer, name, 0, 1, one, sizeof zero, &err), TN_OK, "%s",
                      err.text);
     }
+    if (edit->extra_name) {
+        cr_assert_eq(tn_gguf_writer_declare(writer, edit->extra_name, 0, 1, one, sizeof zero, &err), TN_OK,
+                     "%s", err.text);
+    }
     for (uint64_t i = 0; i < count; i++) {
         const tn_gguf_tensor *t = tn_gguf_tensor_at(from, i);
         if (!kept(edit, t)) { continue; }
         cr_assert_eq(tn_gguf_writer_write(writer, t->data, t->size, &err), TN_OK, "%s", err.text);
     }
-    for (uint32_t i = 0; i < edit->extra; i++) {
+    for (uint32_t i = 0; i < edit->extra + (edit->extra_name ? 1 : 0); i++) {
         cr_assert_eq(tn_gguf_writer_write(writer, &zero, sizeof zero, &err), TN_OK, "%s", err.text);
     }
 }
@@ -168,11 +183,6 @@ static void put_text(tn_gguf_writer *writer, const char *key, const char *text) 
     put(writer, key,
         &(tn_kv){
             .struct_size = sizeof(tn_kv), .type = TN_KV_STRING, .count = size, .size = size, .data = text});
-}
-
-static void put_number(tn_gguf_writer *writer, const char *key, uint32_t number) {
-    put(writer, key,
-        &(tn_kv){.struct_size = sizeof(tn_kv), .type = TN_KV_U32, .count = 1, .size = 4, .data = &number});
 }
 
 static void put_probe_tensors(tn_gguf_writer *writer, const struct probe_tensor *tensors, uint32_t count) {

@@ -15,6 +15,12 @@ double rig_cpu_ms(void);
 /** 0 in builds where time says nothing: sanitizers, valgrind. */
 int rig_timed(void);
 
+/** A key whose value is a uint32. */
+typedef struct rig_number {
+    const char *key;
+    uint32_t number;
+} rig_number;
+
 /** How a copy of a fixture differs from it. Lists end with NULL. */
 typedef struct rig_edit {
     const char *source; /**< "models/llama.gguf" */
@@ -22,6 +28,7 @@ typedef struct rig_edit {
     const char *key, *text; /**< sets a string */
     const char *number_key; /**< sets a uint32 */
     uint32_t number;
+    rig_number numbers[4]; /**< sets more */
     const char *const *drop_tensors;
     int no_tensors;
     const char *reshape; /**< a tensor whose dims are `dims` instead; same number of elements */
@@ -29,14 +36,23 @@ typedef struct rig_edit {
     uint32_t dim_count;
     const char *retype; /**< a tensor that claims to be of type `type`: its bytes stay */
     uint32_t type;
-    uint32_t extra; /**< so many more tensors "extra.N" of 1 float */
+    uint32_t extra;         /**< so many more tensors "extra.N" of 1 float */
+    const char *extra_name; /**< another one */
 } rig_edit;
 
 /** Writes the copy into a folder of this test and returns its path (static memory, one at a time). */
 const char *rig_make(const rig_edit *edit);
 
 /** The graphs of the probe architecture (probe/arch_probe.c). */
-enum { RIG_POOLED = 0, RIG_HIDDEN = 1, RIG_WINDOWED = 2, RIG_SCALED = 3 };
+enum {
+    RIG_POOLED = 0,
+    RIG_HIDDEN = 1,
+    RIG_WINDOWED = 2,
+    RIG_SCALED = 3,
+    RIG_MIXED = 4,
+    RIG_PORTED = 5,
+    RIG_SPELLED = 6
+};
 
 /** A model file of the probe architecture; its embedding has 32 rows of 16, its positions (if pooled) 64. */
 typedef struct rig_probe {

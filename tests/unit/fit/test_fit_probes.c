@@ -36,6 +36,14 @@ Test(fit_probes, companions_count_as_read) {
     rig_end(&result);
 }
 
+/* A step has ids, or frames for the first port. */
+Test(fit_probes, frames) {
+    expect(&(rig_probe){.graph = RIG_MIXED, .context = 64}, &reference, TN_E_GRAPH, "ids and frames");
+    expect(&(rig_probe){.graph = RIG_PORTED, .context = 64}, &reference, TN_E_GRAPH, "frames with port 1");
+    expect(&(rig_probe){.graph = RIG_SPELLED, .context = 64}, &reference, TN_E_PARAM_MISSING,
+           "probe.ctc.alphabet: absent");
+}
+
 /* The table of positions has 64 rows, whatever the file or the user says. */
 Test(fit_probes, learned_positions) {
     tn_model_options more = {.backend = "reference", .context = 65},

@@ -95,13 +95,24 @@ static const tn_format_kernel *find_kernel(const tn_format *format, uint32_t kin
 typedef struct panel {
     void *codes;
     float *scales, *minimums;
-    uint64_t code_stride, scale_stride;
+    int8_t *subs; /* p16 */
+    uint8_t *sub_minimums;
+    uint64_t code_stride, scale_stride, sub_stride;
 } panel;
+
+/* Columns of a scale. */
+static uint32_t scale_group(const tn_format_kernel *unpack) {
+    return unpack->form == TN_PANEL_P16 ? 256 : unpack->group;
+}
 
 static panel panel_of(const tn_format_kernel *kernel, const void *blocks, uint64_t row_stride, uint64_t rows,
                       uint64_t from, uint64_t to) {
     uint64_t cols = to - from, unit = kernel->form == TN_PANEL_F32 ? 4 : 1;
-    panel p = {.code_stride = (cols * unit + 63) / 64 * 64 + 64, .scale_stride = cols / kernel->group + 1};
+    panel p = {.code_stride = (cols * unit + 63) / 64 * 64 + 64,
+               .scale_stride = cols / scale_group(kernel) + 1,
+               .sub_stride = cols / kernel->group + 1};
+    p.subs = aligned(rows * p.sub_stride);
+    p.sub_minimums = aligned(rows * p.sub_stride);
     p.codes = aligned(rows * p.code_stride);
     p.scales = aligned(rows * p.scale_stride * 4);
     p.minimums = aligned(rows * p.scale_stride * 4);
@@ -116,6 +127,11 @@ static panel panel_of(const tn_format_kernel *kernel, const void *blocks, uint64
                       .scales = p.scales,
                       .minimums = kernel->minimums ? p.minimums : NULL,
                       .scale_stride = p.scale_stride};
+    if (kernel->form == TN_PANEL_P16) {
+        call.sub_scales = p.subs;
+        call.sub_minimums = kernel->minimums ? p.sub_minimums : NULL;
+        call.sub_stride = p.sub_stride;
+    }
     kernel->unpack(&call);
     return p;
 }
@@ -124,6 +140,8 @@ static void panel_free(panel *p) {
     free(p->codes);
     free(p->scales);
     free(p->minimums);
+    free(p->subs);
+    free(p->sub_minimums);
 }
 
 /* ---- the rule, as the header says it */
@@ -144,6 +162,30 @@ static float rule_integer(const tn_format *format, const panel *p, uint32_t grou
         if (format_has_minimums(format)) {
             acc = fmaf((float)codes, p->minimums[r * p->scale_stride + c / group] * x_scale, acc);
         }
+    }
+    return acc;
+}
+
+static float rule_p16(const tn_format *format, const panel *p, uint32_t group, uint64_t r, const tn_act *act,
+                      uint64_t a, uint64_t cols) {
+    const int8_t *w = (int8_t *)p->codes + r * p->code_stride, *x = (int8_t *)act->data + a * act->stride;
+    const int8_t *subs = p->subs + r * p->sub_stride;
+    const uint8_t *sub_minimums = p->sub_minimums + r * p->sub_stride;
+    float acc = 0;
+    for (uint64_t b = 0; b < cols / 256; b++) {
+        float t = 0, u = 0;
+        for (uint64_t c = 256 * b; c < 256 * (b + 1); c += 32) {
+            int32_t sum = 0, minimums = 0;
+            for (uint64_t i = c; i < c + 32; i++) {
+                sum += subs[i / group] * w[i] * x[i];
+                minimums += sub_minimums[i / group] * x[i];
+            }
+            float x_scale = act->scales[a * act->scale_stride + c / 32];
+            t = fmaf((float)sum, x_scale, t);
+            u = fmaf((float)minimums, x_scale, u);
+        }
+        acc = fmaf(t, p->scales[r * p->scale_stride + b], acc);
+        if (format_has_minimums(format)) { acc = fmaf(u, p->minimums[r * p->scale_stride + b], acc); }
     }
     return acc;
 }
@@ -169,7 +211,8 @@ static float *rule_all(const tn_format *format, const void *blocks, uint64_t row
             want[i * rows + r] =
                 a->act.form == TN_FORM_F32
                     ? rule_float(decoded, (const float *)((uint8_t *)a->act.data + i * a->act.stride), cols)
-                    : rule_integer(format, &p, unpack->group, r, &a->act, i, cols);
+                : unpack->form == TN_PANEL_P16 ? rule_p16(format, &p, unpack->group, r, &a->act, i, cols)
+                                               : rule_integer(format, &p, unpack->group, r, &a->act, i, cols);
         }
     }
     panel_free(&p);
@@ -470,9 +513,13 @@ static void compare_panel(const tn_format *format, const tn_format_kernel *kerne
             if (kernel->form == TN_PANEL_F32) {
                 got = ((float *)((uint8_t *)p.codes + r * p.code_stride))[c];
             } else {
-                uint64_t scale = r * p.scale_stride + c / kernel->group;
-                got = p.scales[scale] * ((int8_t *)p.codes)[r * p.code_stride + c];
-                if (kernel->minimums) { got += p.minimums[scale]; }
+                uint64_t scale = r * p.scale_stride + c / scale_group(kernel);
+                uint64_t sub = r * p.sub_stride + c / kernel->group;
+                int p16 = kernel->form == TN_PANEL_P16;
+                int32_t code = ((int8_t *)p.codes)[r * p.code_stride + c];
+                cr_assert(!p16 || (code >= -16 && code <= 15), "%s: code %d", kernel->name, code);
+                got = p.scales[scale] * (float)(p16 ? p.subs[sub] : 1) * (float)code;
+                if (kernel->minimums) { got += p.minimums[scale] * (float)(p16 ? p.sub_minimums[sub] : 1); }
             }
             if (!same_float(got, want[from + c])) {
                 cr_assert_fail("%s: row %llu, column %llu: %a, decoded %a", kernel->name,
@@ -484,10 +531,13 @@ static void compare_panel(const tn_format *format, const tn_format_kernel *kerne
         uint64_t bytes = (to - from) * (kernel->form == TN_PANEL_F32 ? 4 : 1);
         cr_assert_eq(((uint8_t *)p.codes)[r * p.code_stride + bytes], 0xee, "%s writes too far",
                      kernel->name);
-        if (kernel->form == TN_PANEL_P8) {
+        if (kernel->form != TN_PANEL_F32) {
             uint32_t mark;
-            memcpy(&mark, &p.scales[r * p.scale_stride + (to - from) / kernel->group], 4);
+            memcpy(&mark, &p.scales[r * p.scale_stride + (to - from) / scale_group(kernel)], 4);
             cr_assert_eq(mark, 0xeeeeeeee, "%s writes too many scales", kernel->name);
+            uint64_t sub = r * p.sub_stride + (to - from) / kernel->group;
+            cr_assert(p.sub_minimums[sub] == 0xee && (uint8_t)p.subs[sub] == 0xee, "%s writes too many subs",
+                      kernel->name);
         }
     }
     panel_free(&p);

@@ -134,11 +134,17 @@ void tn_image_sample(tn_image *image, uint32_t version) {
     tn_image_zeros(image, 320 + 24);
 }
 
+/* F32, Q4_0, Q8_0, MXFP4 */
 static int find_type(const void *context, uint32_t type, uint32_t *block, uint32_t *block_bytes) {
+    static const uint32_t known[][3] = {{0, 1, 4}, {2, 32, 18}, {8, 32, 34}, {39, 32, 17}};
     (void)context;
-    *block = type == 0 ? 1 : 32;
-    *block_bytes = type == 0 ? 4 : type == 2 ? 18 : 34;
-    return type == 0 || type == 2 || type == 8;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i][0] != type) { continue; }
+        *block = known[i][1];
+        *block_bytes = known[i][2];
+        return 1;
+    }
+    return 0;
 }
 
 const tn_gguf_types tn_image_types = {.find = find_type};

@@ -85,7 +85,7 @@ static void expect_same(const tn_gguf *a, const tn_gguf *b) {
     }
 }
 
-/* F32 is the only type of the fixtures and known to the tests. The fixtures come from the Python package. */
+/* The types of the fixtures are known to the tests. The fixtures come from the Python package. */
 Test(gguf_writer, a_copy_of_each_model_is_the_same_file) {
     char *models = tn_test_data("models");
     size_t count;

@@ -28,7 +28,8 @@ enum {
     X_GATE,
     VEC2,
     X_DOWN_BIAS,
-    WEIGHTS = X_DOWN_BIAS
+    SQUARE16,
+    WEIGHTS = SQUARE16
 };
 /* Numbers of the values that prelude() makes: rows and width. */
 enum { T16 = 1, T32, T1, O16, T4, ROUTE, T8, S16, VALUES = S16 };
@@ -54,6 +55,7 @@ static const tn_weight *const weights[WEIGHTS] = {
     MATRIX("x_gate", 16, 24, 4),
     MATRIX("vec2", 2, 1, 1),
     MATRIX("x_down_bias", 16, 4, 1),
+    MATRIX("square16", 16, 16, 1),
 };
 static const uint32_t flags[WEIGHTS];
 
@@ -290,6 +292,14 @@ static const struct sample samples[] = {
     /* output, custom */
     {"`rows` or `pool` comes first", 0, TN_OP_output, {T16}, {0}, A(tn_output, .kind = TN_OUTPUT_HIDDEN)},
     {"kind is 5", 0, TN_OP_output, {O16}, {0}, A(tn_output, .kind = 5)},
+    {"only ctc takes bigrams", 0, TN_OP_output, {O16}, {SQUARE16}, A(tn_output, .kind = TN_OUTPUT_HIDDEN)},
+    {"bigrams up is [16, 32], expected [16, 16]",
+     0,
+     TN_OP_output,
+     {O16},
+     {UP},
+     A(tn_output, .kind = TN_OUTPUT_CTC)},
+    {"takes 1 inputs", 0, TN_OP_output, {O16, O16}, {0}, A(tn_output, .kind = TN_OUTPUT_CTC)},
     {NULL,
      7,
      TN_OP_custom,

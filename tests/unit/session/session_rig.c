@@ -49,7 +49,7 @@ float *rig_feed(tn_seq *seq, tn_session *session, const tn_model *model, const i
     tn_error err = TN_ERROR_INIT;
     size_t rows = want == TN_WANT_ALL ? count : want == TN_WANT_LAST;
     float *out = rows ? malloc(rows * tn_model_output_width(model) * sizeof *out) : NULL;
-    tn_feed feed = {seq, ids, count, want, out};
+    tn_feed feed = {seq, ids, count, want, out, NULL};
     cr_assert_eq(tn_session_run(session, &feed, 1, &err), TN_OK, "%s", err.text);
     return out;
 }

@@ -34,7 +34,7 @@ static void expect_fault(const tn_feed *feeds, uint32_t count, int32_t code, con
     cr_expect(strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
     cr_expect_eq(tn_seq_length(seq), before, "a failed call counts no tokens");
 }
-#define FAULT(code, words, ...) expect_fault(&(tn_feed){__VA_ARGS__}, 1, code, words)
+#define FAULT(code, words, ...) expect_fault(&(tn_feed){__VA_ARGS__, NULL}, 1, code, words)
 
 TestSuite(session_faults, .init = setup, .fini = teardown);
 
@@ -61,7 +61,7 @@ Test(session_faults, context_full) {
 
 Test(session_faults, wrong_feeds) {
     tn_session *foreign = rig_session(model, 16, 1);
-    tn_feed twice[2] = {{seq, ids, 1, 0, NULL}, {seq, ids, 1, 0, NULL}};
+    tn_feed twice[2] = {{seq, ids, 1, 0, NULL, NULL}, {seq, ids, 1, 0, NULL, NULL}};
     expect_fault(twice, 2, TN_E_INPUT, "occurs twice");
     FAULT(TN_E_INPUT, "no sequence of this session", rig_seq(foreign), ids, 1, TN_WANT_NONE, NULL);
     FAULT(TN_E_INPUT, "no sequence of this session", NULL, ids, 1, TN_WANT_NONE, NULL);
@@ -111,7 +111,7 @@ Test(session_faults, cancel_from_another_thread) {
     for (int round = 0; round < 20; round++) {
         pthread_t thread;
         tn_error err = TN_ERROR_INIT;
-        tn_feed feed = {seq, ids, 100, TN_WANT_ALL, out};
+        tn_feed feed = {seq, ids, 100, TN_WANT_ALL, out, NULL};
         pthread_create(&thread, NULL, cancel_later, session);
         int32_t code = tn_session_run(session, &feed, 1, &err);
         pthread_join(thread, NULL);

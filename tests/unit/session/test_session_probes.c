@@ -24,13 +24,14 @@ Test(session_probes, whole_or_not_at_all) {
     int32_t ids[100];
     float *out = malloc(100 * WIDTH * sizeof *out);
     rig_ids(model, 1, ids, 100);
-    expect_fault(session, &(tn_feed){seq, ids, 31, TN_WANT_ALL, out}, TN_E_INPUT,
+    expect_fault(session, &(tn_feed){seq, ids, 31, TN_WANT_ALL, out, NULL}, TN_E_INPUT,
                  "31 tokens do not fit into a step of 30");
-    expect_fault(session, &(tn_feed){seq, ids, 30, TN_WANT_ALL, out}, TN_OK, "");
+    expect_fault(session, &(tn_feed){seq, ids, 30, TN_WANT_ALL, out, NULL}, TN_OK, "");
     cr_expect_eq(tn_seq_length(seq), 30);
-    expect_fault(session, &(tn_feed){seq, ids, 1, TN_WANT_ALL, out}, TN_E_INPUT, "holds 30 tokens already");
+    expect_fault(session, &(tn_feed){seq, ids, 1, TN_WANT_ALL, out, NULL}, TN_E_INPUT,
+                 "holds 30 tokens already");
     cr_expect_eq(tn_seq_truncate(seq, 0, &err), TN_OK);
-    expect_fault(session, &(tn_feed){seq, ids, 5, TN_WANT_ALL, out}, TN_OK, "");
+    expect_fault(session, &(tn_feed){seq, ids, 5, TN_WANT_ALL, out, NULL}, TN_OK, "");
     free(out);
     tn_session_destroy(session);
     tn_model_close(model);
@@ -53,7 +54,7 @@ static void mixed(uint32_t graph, uint32_t want) {
         wanted[s] = rig_feed(rig_seq(alone), alone, model, ids[s], counts[s], want);
         tn_session_destroy(alone);
         found[s] = calloc(counts[s] * WIDTH, sizeof(float));
-        feeds[s] = (tn_feed){rig_seq(session), ids[s], counts[s], want, found[s]};
+        feeds[s] = (tn_feed){rig_seq(session), ids[s], counts[s], want, found[s], NULL};
     }
     feeds[2].want = TN_WANT_NONE;
     cr_assert_eq(tn_session_run(session, feeds, SEQUENCES, &err), TN_OK, "%s", err.text);
@@ -82,7 +83,8 @@ Test(session_probes, pooled_gives_one_row) {
     int32_t ids[3] = {1, 2, 3};
     float out[3 * WIDTH];
     cr_expect_eq(tn_model_output_kind(model), TN_OUTPUT_HIDDEN);
-    expect_fault(session, &(tn_feed){rig_seq(session), ids, 3, TN_WANT_ALL, out}, TN_E_INPUT, "TN_WANT_LAST");
+    expect_fault(session, &(tn_feed){rig_seq(session), ids, 3, TN_WANT_ALL, out, NULL}, TN_E_INPUT,
+                 "TN_WANT_LAST");
     tn_session_destroy(session);
     tn_model_close(model);
 }
@@ -94,7 +96,7 @@ Test(session_probes, whole_models_get_whole_steps) {
     int32_t ids[700];
     float out[WIDTH];
     rig_ids(model, 1, ids, 700);
-    expect_fault(session, &(tn_feed){rig_seq(session), ids, 700, TN_WANT_LAST, out}, TN_OK, "");
+    expect_fault(session, &(tn_feed){rig_seq(session), ids, 700, TN_WANT_LAST, out, NULL}, TN_OK, "");
     tn_session_destroy(session);
     tn_model_close(model);
 }

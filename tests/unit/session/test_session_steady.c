@@ -41,7 +41,7 @@ Test(session_steady, decoding_allocates_nothing) {
     cr_assert(calls > 0, "nothing is counted");
     unsigned long before = calls;
     for (int i = 1; i < 200; i++) { /* the first growth reserves 4 pages: 256 tokens */
-        tn_feed feed = {seq, &ids[i], 1, TN_WANT_LAST, out};
+        tn_feed feed = {seq, &ids[i], 1, TN_WANT_LAST, out, NULL};
         cr_assert_eq(tn_session_run(session, &feed, 1, &err), TN_OK, "%s", err.text);
     }
     unsigned long made = calls - before;

@@ -123,7 +123,7 @@ Test(session_steps, mixed_sequences_equal_each_alone) {
         tn_error err = TN_ERROR_INIT;
         tn_feed feeds[SEQUENCES];
         for (uint32_t s = 0; s < SEQUENCES; s++) {
-            feeds[s] = (tn_feed){rig_seq(session), ids[s], counts[s], wants[s], found[s]};
+            feeds[s] = (tn_feed){rig_seq(session), ids[s], counts[s], wants[s], found[s], NULL};
         }
         cr_assert_eq(tn_session_run(session, feeds, SEQUENCES, &err), TN_OK, "%s", err.text);
         for (uint32_t s = 0; s < SEQUENCES; s++) {
@@ -137,6 +137,51 @@ Test(session_steps, mixed_sequences_equal_each_alone) {
         tn_session_destroy(session);
     }
     for (uint32_t s = 0; s < SEQUENCES; s++) { free(wanted[s]), free(found[s]); }
+    tn_model_close(model);
+}
+
+/* Outputs that lie one behind the other, with a gap in between, in another order: nothing else is written. */
+static void run_in_line(tn_model *model, uint32_t step_rows, const uint32_t *places) {
+    enum { SEQUENCES = 4, ROWS = 30, MEMORY = 6 * ROWS };
+    static const uint32_t counts[SEQUENCES] = {30, 7, 1, 22};
+    const float untouched = -12345.0f;
+    size_t width = tn_model_output_width(model);
+    int32_t ids[SEQUENCES][ROWS];
+    float *memory = malloc(MEMORY * width * sizeof *memory);
+    for (size_t i = 0; i < MEMORY * width; i++) { memory[i] = untouched; }
+    tn_session *session = rig_session(model, step_rows, SEQUENCES);
+    tn_error err = TN_ERROR_INIT;
+    tn_feed feeds[SEQUENCES];
+    uint32_t written = 0;
+    for (uint32_t s = 0; s < SEQUENCES; s++) {
+        rig_ids(model, 40 + s, ids[s], counts[s]);
+        uint32_t want = s == 1 ? TN_WANT_LAST : TN_WANT_ALL;
+        feeds[s] = (tn_feed){rig_seq(session), ids[s], counts[s], want, memory + places[s] * width, NULL};
+        written += s == 1 ? 1 : counts[s];
+    }
+    cr_assert_eq(tn_session_run(session, feeds, SEQUENCES, &err), TN_OK, "%s", err.text);
+    for (uint32_t s = 0; s < SEQUENCES; s++) {
+        char what[64];
+        float *wanted = rig_alone(model, ids[s], counts[s]);
+        uint32_t skipped = s == 1 ? counts[s] - 1 : 0;
+        snprintf(what, sizeof what, "steps of %u, places from %u, sequence %u", step_rows, places[0], s);
+        rig_expect_rows(what, model, feeds[s].out, wanted + skipped * width, counts[s] - skipped);
+        free(wanted);
+    }
+    for (uint32_t row = 0; row < MEMORY; row++) { written -= memory[row * width] != untouched; }
+    cr_expect_eq(written, 0, "rows between the outputs were written");
+    free(memory);
+    tn_session_destroy(session);
+}
+
+Test(session_steps, outputs_in_line_and_not) {
+    static const uint32_t places[][4] = {
+        {0, 30, 31, 32}, {0, 30, 31, 40}, {0, 35, 36, 37}, {60, 59, 58, 0}, {0, 30, 40, 41}};
+    static const uint32_t steps[] = {1, 5, 33, 512};
+    tn_model *model = rig_model("llama", 0);
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) { run_in_line(model, steps[s], places[p]); }
+    }
     tn_model_close(model);
 }
 

@@ -1,12 +1,12 @@
 /*
  * arch_probe.c - an architecture of tiny graphs that the real ones here do not have: pooled, uncached, with
- * learned positions, with a window, with a weight in a format that has companions. The key probe.graph says
- * which.
+ * learned positions, with a window, with a weight in a format that has companions, with frames beside tokens, with
+ * frames of another port than the first, with a ctc output. The key probe.graph says which.
  */
 #include "tenon/build.h"
 #include "tenon/plugin.h"
 
-enum { POOLED = 0, HIDDEN = 1, WINDOWED = 2, SCALED = 3, GRAPHS };
+enum { POOLED = 0, HIDDEN = 1, WINDOWED = 2, SCALED = 3, MIXED = 4, PORTED = 5, SPELLED = 6, GRAPHS };
 enum { WIDTH = 16, VOCAB = 32 };
 
 typedef struct probe {
@@ -44,6 +44,7 @@ static int32_t tensors(void *self, void *config, const tn_claims *claims, tn_err
     tn_claim claim = {.name = "tokens", .dim_count = 2, .dims = {WIDTH, VOCAB}};
     (void)self, (void)err;
     TN_STAMP(p->host, &claim, tn_claim);
+    claim.flags = p->graph >= PORTED ? TN_CLAIM_UNUSED : 0;
     p->tokens = claims->claim(claims, &claim);
     claim.name = "places", claim.dims[1] = 64;
     p->places = p->graph == POOLED ? claims->claim(claims, &claim) : 0;
@@ -71,7 +72,8 @@ static int32_t build(void *self, const void *config, const tn_build *b, const tn
                      tn_error *err) {
     const probe *p = config;
     tn_writer w = tn_writer_begin(p->host, builder);
-    uint32_t x = tn_add_embed(&w, "tokens", TN_EMBED_TOKEN, p->tokens, 1);
+    uint32_t x = p->graph >= PORTED ? tn_add_input(&w, "frames", p->graph == PORTED, WIDTH)
+                                    : tn_add_embed(&w, "tokens", TN_EMBED_TOKEN, p->tokens, 1);
     (void)self, (void)b, (void)err;
     switch (p->graph) {
     case POOLED:
@@ -83,9 +85,14 @@ static int32_t build(void *self, const void *config, const tn_build *b, const tn
         x = add_attend(&w, "local", x, 1, 2, 5, 1);
         x = tn_add_rows(&w, "rows", add_attend(&w, "global", x, 0, 4, 0, 1));
         break;
+    case MIXED:
+        x = tn_add_rows(&w, "rows", tn_add_sum(&w, "mixed", x, tn_add_input(&w, "frames", 0, WIDTH)));
+        break;
+    case PORTED:
+    case SPELLED: x = tn_add_rows(&w, "rows", x); break;
     default: x = tn_add_rows(&w, "rows", tn_add_linear(&w, "turn", x, (tn_matrix){p->linear, 0})); break;
     }
-    tn_add_output(&w, "hidden", x, 0, TN_OUTPUT_HIDDEN);
+    tn_add_output(&w, "hidden", x, 0, p->graph == SPELLED ? TN_OUTPUT_CTC : TN_OUTPUT_HIDDEN);
     return TN_OK;
 }
 

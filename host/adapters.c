@@ -1,0 +1,63 @@
+/*
+ * adapters.c - --lora, --control-vector and --control-vector-layers, as libtenon wants them.
+ */
+#include "options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FILE=SCALE. What follows the last = is part of the name unless it is a number. */
+static int read_one(const struct command *command, const char *option, char *text, tn_adapter *out) {
+    char *equals = strrchr(text, '='), *end = NULL;
+    out->path = text;
+    out->scale = 1;
+    if (!equals || !equals[1]) { return EXIT_DONE; }
+    double scale = strtod(equals + 1, &end);
+    if (*end) { return EXIT_DONE; }
+    if (!isfinite(scale) || equals == text) {
+        return usage_error(command->name, "--%s: \"%s\" is no FILE=SCALE with a finite number", option, text);
+    }
+    *equals = 0;
+    out->scale = scale;
+    return EXIT_DONE;
+}
+
+static int read_list(const struct command *command, const char *option, const struct text_list *list,
+                     uint32_t kind, struct options *out) {
+    for (uint64_t i = 0; i < list->count; i++) {
+        tn_adapter *adapter = &out->adapters[out->adapter_count++];
+        *adapter = (tn_adapter){.kind = kind};
+        int status = read_one(command, option, (char *)list->at[i], adapter); /* of argv: ours to write to */
+        if (status != EXIT_DONE) { return status; }
+    }
+    return EXIT_DONE;
+}
+
+static int read_layers(const struct command *command, struct options *out) {
+    unsigned first = 0, last = 0;
+    int used = 0;
+    if (!out->control_layers) { return EXIT_DONE; }
+    if (!out->control_vectors.count) {
+        return usage_error(command->name, "--control-vector-layers without --control-vector");
+    }
+    if (sscanf(out->control_layers, "%6u-%6u%n", &first, &last, &used) != 2 || out->control_layers[used] ||
+        first > last || last < 1) {
+        return usage_error(command->name, "--control-vector-layers: \"%s\" is no A-B, as in 10-20",
+                           out->control_layers);
+    }
+    for (uint32_t i = 0; i < out->adapter_count; i++) {
+        if (out->adapters[i].kind != TN_ADAPTER_CONTROL_VECTOR) { continue; }
+        out->adapters[i].first = first;
+        out->adapters[i].last = last;
+    }
+    return EXIT_DONE;
+}
+
+int adapters_read(const struct command *command, struct options *out) {
+    int status = read_list(command, "lora", &out->loras, TN_ADAPTER_LORA, out);
+    if (status == EXIT_DONE) {
+        status = read_list(command, "control-vector", &out->control_vectors, TN_ADAPTER_CONTROL_VECTOR, out);
+    }
+    return status == EXIT_DONE ? read_layers(command, out) : status;
+}

@@ -1,0 +1,50 @@
+# Adapters, control vectors, trace and the names of architectures.
+. "$(dirname "$0")/cli.sh"
+adapters=$TENON_TEST_DATA/adapters
+ids="1 113 200 181 210"
+
+# An adapter with scale 0 changes nothing, one with scale 1 does; the same path twice adds up.
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids "$ids" -n 8; mv "$work/out" "$work/plain"
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids "$ids" -n 8 --lora "$adapters/lora-llama-a.gguf=0"
+cmp -s "$work/out" "$work/plain" || fail "scale 0 changed the result"
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids "$ids" -n 8 --lora "$adapters/lora-llama-a.gguf"; mv "$work/out" "$work/one"
+cmp -s "$work/one" "$work/plain" && fail "the adapter changed nothing"
+expect 0 "$tenon" logits -m "$models/llama.gguf" --ids "$ids" -n 8 --lora "$adapters/lora-llama-a.gguf=0.5" --lora "$adapters/lora-llama-a.gguf=0.5"
+cmp -s "$work/out" "$work/one" || fail "twice half is not once"
+expect 0 "$tenon" logits -m "$models/smollm3.gguf" --ids "$ids" -n 8; mv "$work/out" "$work/plain"
+expect 0 "$tenon" logits -m "$models/smollm3.gguf" --ids "$ids" -n 8 --control-vector "$adapters/control-smollm3-c.gguf=2"
+cmp -s "$work/out" "$work/plain" && fail "the control vector changed nothing"
+
+# What does not belong to the model is refused, with the file and what was expected.
+expect 3 "$tenon" fit -m "$models/qwen2.gguf" --lora "$adapters/lora-llama-a.gguf"; says "lora-llama-a.gguf"; says "general.architecture"
+expect 3 "$tenon" fit -m "$models/llama.gguf" --lora "$models/llama.gguf"; says "general.type"
+expect 3 "$tenon" fit -m "$models/llama.gguf" --control-vector "$adapters/lora-llama-a.gguf"; says "controlvector"
+expect 3 "$tenon" fit -m "$models/llama.gguf" --control-vector "$adapters/control-smollm3-c.gguf"; says "controlvector.model_hint"
+expect 3 "$tenon" fit -m "$models/smollm3.gguf" --control-vector "$adapters/control-smollm3-c.gguf" --control-vector-layers 9-12; says "none in the asked layers"
+expect 3 "$tenon" fit -m "$models/mistral-gqa.gguf" --lora "$adapters/lora-llama-a.gguf"; says "lora_"
+expect 1 "$tenon" fit -m "$models/llama.gguf" --lora "$work/none.gguf"; says "none.gguf"
+expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector-layers 1-2; errs "without --control-vector"
+expect 2 "$tenon" run -m "$models/llama.gguf" -p x --lora "$adapters/lora-llama-a.gguf=inf"; errs "finite"
+for layers in 2 2-1 0-0 a-b 1-2x; do
+    expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector "$adapters/control-smollm3-c.gguf" --control-vector-layers $layers
+    errs "no A-B"
+done
+
+# trace: each value once, in order; one value as numbers, the same in a file.
+expect 0 "$tenon" trace -m "$models/qwen2moe.gguf" --ids "$ids"; says "blk.0.ffn_route"; says "5x64"; quiet_err
+expect 0 "$tenon" trace -m "$models/phi3.gguf" --ids "$ids" --json; says '"name": "blk.0.attn_qkv_parts:2"'; says '"nan": 0'
+expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.1.attn_norm
+[ "$(wc -l <"$work/out")" -eq 5 ] || fail "a row a token: $(wc -l <"$work/out")"
+expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.1.attn_norm -o "$work/norm.f32"
+[ "$(wc -c <"$work/norm.f32")" -eq $((5 * 64 * 4)) ] || fail "5 rows of 64 floats"
+expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.0.attn_q.adapted --lora "$adapters/lora-llama-a.gguf"
+expect 0 "$tenon" trace -m "$models/llama.gguf" -p "hello" ; says "output_norm"
+expect 2 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.9.nothing; errs "no value has that name"
+expect 2 "$tenon" trace -m "$models/qwen2moe.gguf" --ids "$ids" --op blk.0.ffn_route; errs "choice of experts"
+expect 2 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" -o "$work/x.npy"; errs "goes with --op"
+expect 2 "$tenon" trace -m "$models/llama.gguf"; errs "--ids or -p"
+
+# The count is that of the list.
+expect 0 "$tenon" plugins list --names
+says "gpt-oss"; says "$(($(wc -l <"$work/out") - 1)) architectures"
+finish
