@@ -185,7 +185,8 @@ static void take_direction(struct opened *o, const tn_gguf_tensor *t) {
     const tn_facts *facts = &o->fit->match.facts;
     const char *digits = strncmp(t->name, "direction.", 10) == 0 ? t->name + 10 : "";
     size_t size = strspn(digits, "0123456789");
-    unsigned long layer = size && size < 7 && !digits[size] ? strtoul(digits, NULL, 10) : 0;
+    int plain = size && size < 7 && !digits[size] && digits[0] != '0';
+    unsigned long layer = plain ? strtoul(digits, NULL, 10) : 0;
     char wanted[64];
     if (layer < 1 || layer >= facts->layers) {
         snprintf(wanted, sizeof wanted, "direction.1 to direction.%" PRIu32, facts->layers - 1);

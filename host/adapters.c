@@ -34,15 +34,23 @@ static int read_list(const struct command *command, const char *option, const st
     return EXIT_DONE;
 }
 
+/* "A-B" of digits, at most six each. */
+static bool read_range(const char *text, uint32_t *first, uint32_t *last) {
+    size_t a = strspn(text, "0123456789");
+    size_t b = text[a] == '-' ? strspn(text + a + 1, "0123456789") : 0;
+    if (a < 1 || a > 6 || b < 1 || b > 6 || text[a + 1 + b]) { return false; }
+    *first = (uint32_t)strtoul(text, NULL, 10);
+    *last = (uint32_t)strtoul(text + a + 1, NULL, 10);
+    return *first <= *last && *last > 0;
+}
+
 static int read_layers(const struct command *command, struct options *out) {
-    unsigned first = 0, last = 0;
-    int used = 0;
+    uint32_t first, last;
     if (!out->control_layers) { return EXIT_DONE; }
     if (!out->control_vectors.count) {
         return usage_error(command->name, "--control-vector-layers without --control-vector");
     }
-    if (sscanf(out->control_layers, "%6u-%6u%n", &first, &last, &used) != 2 || out->control_layers[used] ||
-        first > last || last < 1) {
+    if (!read_range(out->control_layers, &first, &last)) {
         return usage_error(command->name, "--control-vector-layers: \"%s\" is no A-B, as in 10-20",
                            out->control_layers);
     }

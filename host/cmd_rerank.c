@@ -105,7 +105,7 @@ static void put_text(const struct rerank *r) {
         const struct document *d = &r->documents[i];
         printf("%" PRIu64 "\t%.9g\t", d->number, (double)d->score);
         for (size_t c = 0; c < d->size; c++) {
-            putchar(d->text[c] == '\n' ? ' ' : d->text[c]);
+            putchar(d->text[c] == '\n' || d->text[c] == '\t' ? ' ' : d->text[c]);
         } /* of an argument */
         putchar('\n');
     }

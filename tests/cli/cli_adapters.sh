@@ -25,8 +25,8 @@ expect 3 "$tenon" fit -m "$models/mistral-gqa.gguf" --lora "$adapters/lora-llama
 expect 1 "$tenon" fit -m "$models/llama.gguf" --lora "$work/none.gguf"; says "none.gguf"
 expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector-layers 1-2; errs "without --control-vector"
 expect 2 "$tenon" run -m "$models/llama.gguf" -p x --lora "$adapters/lora-llama-a.gguf=inf"; errs "finite"
-for layers in 2 2-1 0-0 a-b 1-2x; do
-    expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector "$adapters/control-smollm3-c.gguf" --control-vector-layers $layers
+for layers in 2 2-1 0-0 a-b 1-2x 1--2 +1-2 ' 1-2' -1; do
+    expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector "$adapters/control-smollm3-c.gguf" --control-vector-layers "$layers"
     errs "no A-B"
 done
 

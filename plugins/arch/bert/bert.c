@@ -47,6 +47,18 @@ static void read_labels(tn_params *params, bert *b) {
     }
 }
 
+/* classifier.pooling_type: the head sees the mean of the rows, or the first one. */
+static void read_head_pool(tn_params *params, bert *b) {
+    const char *key = "classifier.pooling_type";
+    enum { MEAN = 1, CLS = 2 };
+    uint32_t type = tn_param_u32_or(params, key, 0, UINT16_MAX, CLS);
+    char found[32];
+    b->head_pool = type == MEAN ? TN_POOL_MEAN : TN_POOL_FIRST;
+    if (type == MEAN || type == CLS) { return; }
+    snprintf(found, sizeof found, "%u", type);
+    tn_param_fault(params, TN_E_PARAM_UNSUPPORTED, key, found, "1 (mean) or 2 (cls)");
+}
+
 static void read_token_types(const tn_host *host, const tn_meta *meta, const tn_report *report,
                              tn_params *params, bert *b) {
     tn_params tokenizer = tn_params_begin(host, meta, report, "tokenizer.ggml");
@@ -63,6 +75,7 @@ static void read_params(tn_params *params, uint64_t vocab_size, bert *b) {
     tn_param_u32_or(params, "pooling_type", 0, b->traits->classifies ? 4 : 3, 0); /* core pools; 4: by rank */
     read_heads(params, b);
     read_labels(params, b);
+    if (b->traits->classifies) { read_head_pool(params, b); }
     if (tn_param_bool_or(params, "attention.causal", 0)) {
         tn_param_fault(params, TN_E_PARAM_UNSUPPORTED, "attention.causal", "true",
                        "false: in an encoder every token sees every other");

@@ -29,6 +29,7 @@ typedef struct bert {
     const bert_traits *traits;
     uint32_t layer_count, width, vocab, context, heads, head_dim, feed_forward;
     uint32_t types, labels; /* rows of token_types; outputs of the classification head */
+    uint32_t head_pool;     /* TN_POOL_*: what the head sees */
     double eps;
     tn_rotation rotation;
     uint32_t token_embd, token_types, position_embd;

@@ -80,7 +80,7 @@ static uint32_t embed(const graph *g) {
 
 static void score(const graph *g, uint32_t x) {
     const tn_writer *w = &g->writer;
-    x = tn_add_pool(w, "first", x, TN_POOL_FIRST);
+    x = tn_add_pool(w, "pooled", x, g->b->head_pool);
     if (g->b->cls.weight) {
         x = tn_add_act(w, "cls_act", tn_add_linear(w, "cls", x, g->b->cls), TN_ACT_TANH, 1);
     }

@@ -204,7 +204,7 @@ typedef struct variant_watch {
     tn_meta meta; /* hand this to whoever reads */
     const tn_meta *inner;
     const char *prefix;
-    uint64_t read;
+    uint64_t read[2]; /* bits */
 } variant_watch;
 void variant_watch_begin(variant_watch *watch, const tn_host *host, const tn_meta *inner, const char *prefix);
 /* Each such key that the file has, that asks for something, and that nobody read, is a fault. */

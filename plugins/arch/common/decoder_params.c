@@ -3,6 +3,9 @@
  */
 #include "decoder.h"
 
+/* Choosing takes time with the square of the experts that are used; published models have up to 512. */
+enum { EXPERTS_MOST = 4096 };
+
 /* ---- sizes ------------------------------------------------------------------------------------------- */
 
 /* key_length or value_length; absent: embedding_length / head_count, which must then be whole. */
@@ -82,7 +85,7 @@ static void read_local_rotation(tn_params *params, decoder *d) {
     if (d->traits->window != WINDOW_LOCAL) { return; }
     if (law == LOCAL_ROPE_OWN || law == LOCAL_ROPE_PLAIN) {
         local->scaling = TN_SCALING_NONE;
-        local->attention_factor = 1;
+        if (law == LOCAL_ROPE_PLAIN) { local->attention_factor = 1; }
     }
     local->base = tn_param_float_or(params, "rope.freq_base_swa", TN_POSITIVE, 1e30,
                                     law == LOCAL_ROPE_OWN ? 10000 : d->rotation.base);
@@ -91,6 +94,18 @@ static void read_local_rotation(tn_params *params, decoder *d) {
     snprintf(found, sizeof found, "%g", local->base);
     snprintf(wanted, sizeof wanted, "the same as rope.freq_base, %g", d->rotation.base);
     tn_param_fault(params, TN_E_PARAM_UNSUPPORTED, "rope.freq_base_swa", found, wanted);
+}
+
+/* Converters copy the magnitude that a configuration states; what is computed anyway is no wish. */
+static void check_yarn_magnitude(tn_params *params, const tn_rotation *r) {
+    const char *key = "rope.scaling.yarn_attn_factor";
+    double computed = r->scaling == TN_SCALING_YARN ? 1 + 0.1 * log(r->factor) : 1;
+    double stated = tn_param_float_or(params, key, -1e30, 1e30, 1);
+    char found[32], wanted[64];
+    if (stated == 0 || stated == 1 || fabs(stated - computed) < 1e-4) { return; }
+    snprintf(found, sizeof found, "%g", stated);
+    snprintf(wanted, sizeof wanted, "absent, 1 or what yarn gives here, %g", computed);
+    tn_param_fault(params, TN_E_PARAM_UNSUPPORTED, key, found, wanted);
 }
 
 static void read_rotation(tn_params *params, decoder *d) {
@@ -104,6 +119,7 @@ static void read_rotation(tn_params *params, decoder *d) {
         tn_param_fault(params, TN_E_PARAM_INVALID, "rope.dimension_count", found, wanted);
     }
     d->rotation = tn_param_rotation(params, rotated, d->context);
+    check_yarn_magnitude(params, &d->rotation);
     read_local_rotation(params, d);
 }
 
@@ -224,8 +240,8 @@ static void read_experts(tn_params *params, decoder *d) {
     char found[64];
     if (d->traits->experts == EXPERTS_NONE) { return; }
     d->experts = d->traits->experts == EXPERTS_ALWAYS
-                     ? tn_param_u32(params, "expert_count", 1, TN_WIDTH_MAX)
-                     : tn_param_u32_or(params, "expert_count", 0, TN_WIDTH_MAX, 0);
+                     ? tn_param_u32(params, "expert_count", 1, EXPERTS_MOST)
+                     : tn_param_u32_or(params, "expert_count", 0, EXPERTS_MOST, 0);
     d->experts_used = d->experts ? tn_param_u32(params, "expert_used_count", 1, TN_WIDTH_MAX)
                                  : tn_param_u32_or(params, "expert_used_count", 0, TN_WIDTH_MAX, 0);
     if (d->experts_used > d->experts) {

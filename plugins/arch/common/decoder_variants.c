@@ -13,6 +13,7 @@ static const struct variant {
     double neutral, also;
 } variants[] = {
     {"activation_sparsity_scale", 0, 0},
+    {"adapters.count", 0, 0},
     {"altup.num_inputs", 0, 0},
     {"attention.causal", 1, 1},
     {"attention.clamp_kqv", 0, 0},
@@ -24,7 +25,9 @@ static const struct variant {
     {"attention.max_alibi_bias", 0, 0},
     {"attention.output_scale", 0, 1},
     {"attention.q_lora_rank", 0, 0},
+    {"attention.recurrent_layers", 0, 0},
     {"attention.relative_buckets_count", 0, 0},
+    {"attention.rope_pattern", 1, 1},
     {"attention.scale", 0, 0},
     {"attention.shared_kv_layers", 0, 0},
     {"attention.sliding_window", 0, 0},
@@ -35,7 +38,11 @@ static const struct variant {
     {"attention.value_length_swa", 0, 0},
     {"attention.value_scale", 0, 1},
     {"attn_logit_softcapping", 0, 0},
+    {"attn_res.block_size", 0, 0},
+    {"classifier.pooling_type", 0, 0},
     {"decoder_block_count", 0, 0},
+    {"deepstack_mapping", -1, -1},
+    {"embedding_length_out", 0, 0},
     {"embedding_length_per_layer_input", 0, 0},
     {"embedding_scale", 0, 1},
     {"expert_chunk_feed_forward_length", 0, 0},
@@ -44,6 +51,7 @@ static const struct variant {
     {"expert_group_count", 0, 1},
     {"expert_group_scale", 0, 1},
     {"expert_group_used_count", 0, 1},
+    {"expert_latent_length", 0, 0},
     {"expert_shared_count", 0, 0},
     {"expert_shared_feed_forward_length", 0, 0},
     {"expert_used_count", 0, 0},
@@ -51,6 +59,8 @@ static const struct variant {
     {"experts_per_group", 0, 1},
     {"final_logit_softcapping", 0, 0},
     {"full_attention_interval", 0, 1},
+    {"hidden_activation", 0, 0},
+    {"hyper_connection.count", 0, 1},
     {"interleave_moe_layer_step", 0, 1},
     {"leading_dense_block_count", 0, 0},
     {"logit_scale", 0, 1},
@@ -58,6 +68,7 @@ static const struct variant {
     {"moe_latent_size", 0, 0},
     {"n_deepstack_layers", 0, 0},
     {"nextn_predict_layers", 0, 0},
+    {"num_loops", 0, 1},
     {"residual_scale", 0, 1},
     {"rope.dimension_count_swa", 0, 0},
     {"rope.dimension_sections", 0, 0},
@@ -69,6 +80,7 @@ static const struct variant {
     {"rope.scaling.yarn_ext_factor", 1, -1},
     {"rope.scaling.yarn_log_multiplier", 0, 0},
     {"router_logit_softcapping", 0, 0},
+    {"skip_loop_final_norm", 0, 0},
     {"ssm.state_size", 0, 0},
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
@@ -76,14 +88,14 @@ static const struct variant {
     {"use_parallel_residual", 0, 0},
 };
 enum { VARIANT_COUNT = sizeof variants / sizeof *variants };
-_Static_assert(VARIANT_COUNT <= 64, "a bit for each");
+_Static_assert(VARIANT_COUNT <= 128, "a bit for each");
 
 static int32_t find_watched(const tn_meta *meta, const char *key, tn_kv *out) {
     variant_watch *watch = (variant_watch *)meta->context;
     size_t prefix = strlen(watch->prefix);
     int ours = strncmp(key, watch->prefix, prefix) == 0 && key[prefix] == '.';
     for (uint32_t i = 0; ours && i < VARIANT_COUNT; i++) {
-        if (strcmp(key + prefix + 1, variants[i].key) == 0) { watch->read |= UINT64_C(1) << i; }
+        if (strcmp(key + prefix + 1, variants[i].key) == 0) { watch->read[i / 64] |= UINT64_C(1) << i % 64; }
     }
     return watch->inner->find(watch->inner, key, out);
 }
@@ -141,6 +153,6 @@ static void check_variant(const variant_watch *watch, tn_params *params, const s
 
 void variant_watch_check(const variant_watch *watch, tn_params *params) {
     for (uint32_t i = 0; i < VARIANT_COUNT; i++) {
-        if (!(watch->read >> i & 1)) { check_variant(watch, params, &variants[i]); }
+        if (!(watch->read[i / 64] >> i % 64 & 1)) { check_variant(watch, params, &variants[i]); }
     }
 }

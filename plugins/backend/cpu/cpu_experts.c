@@ -47,6 +47,10 @@ void cpu_route(const cpu_kernels *kernels, const tn_route *route, const float *l
         weights[u] = scores[(uint32_t)out[u]];
         total += weights[u];
     }
+    if (route->normalise && total == 0) { /* sigmoids too small for a float: there they are exponentials */
+        for (uint32_t u = 0; u < route->used; u++) { weights[u] = logits[(uint32_t)out[u]]; }
+        total = kernels->exp_sum(weights, kernels->max(weights, route->used), route->used, weights);
+    }
     if (route->normalise) { divisor = total; }
     for (uint32_t u = 0; u < route->used; u++) { weights[u] = weights[u] / divisor * (float)route->scale; }
 }

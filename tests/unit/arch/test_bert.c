@@ -225,6 +225,10 @@ Test(bert, the_classification_head) {
     builder = whole("bert", TN_PURPOSE_RANK, &graph);
     cr_assert(count_of(graph, TN_OP_linear) == 2 * 6 + 1);
     tn_graph_builder_free(builder);
+    fake_u32(&file, "bert.classifier.pooling_type", 1);
+    builder = whole("bert", TN_PURPOSE_RANK, &graph);
+    cr_assert(((const tn_pool *)first_of(graph, TN_OP_pool)->attributes)->kind == TN_POOL_MEAN);
+    tn_graph_builder_free(builder);
 }
 
 /* ---- faults */

@@ -296,6 +296,17 @@ Test(llama, yarn) {
     expect_rope(1, pow(10000, -14.0 / 16) / 4, 2 * (1 + 0.1 * log(4)));
 }
 
+/* Converters copy the magnitude that a configuration states: welcome where it is the one that yarn gives. */
+Test(llama, a_stated_yarn_magnitude) {
+    sound_file();
+    fake_text(&file, "llama.rope.scaling.type", "yarn");
+    fake_f32(&file, "llama.rope.scaling.factor", 8);
+    fake_f32(&file, "llama.rope.scaling.yarn_attn_factor", 1.2079441541679836f);
+    tn_graph_builder *builder;
+    cr_assert(fabs(rope_of(&builder)->magnitude - (1 + 0.1 * log(8))) < 1e-12);
+    tn_graph_builder_free(builder);
+}
+
 /* ---- faults: each by its key */
 
 static void expect_fault(int32_t code, const char *words) {
@@ -430,6 +441,9 @@ Test(llama, what_it_does_not_do) {
     sound_file();
     fake_f32(&file, "llama.logit_scale", 0.5f);
     expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.logit_scale: found 0.5");
+    sound_file();
+    fake_f32(&file, "llama.rope.scaling.yarn_attn_factor", 1.25f);
+    expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.rope.scaling.yarn_attn_factor: found 1.25");
     sound_file();
     fake_bool(&file, "llama.attention.causal", 0);
     expect_fault(TN_E_PARAM_UNSUPPORTED, "llama.attention.causal");

@@ -106,6 +106,30 @@ Test(conform, experts_choices) {
     conform_end();
 }
 
+/* Scores that are no floats any more, though their shares are: 1e-87 and the like. */
+static void make_tiny_scores(bench *b, const void *context) {
+    static const float logits[4] = {-200, -201.5f, -203, -200.25f};
+    static const float up[4] = {1, 2, 3, 4}, down[4] = {1, 1, 1, 1};
+    (void)context;
+    TN_ATTRIBUTES(&b->writer, tn_route, route);
+    route.used = 3;
+    route.score = TN_SCORE_SIGMOID;
+    route.normalise = 1;
+    route.scale = 1;
+    TN_ATTRIBUTES(&b->writer, tn_experts, experts);
+    experts.act = TN_ACT_RELU;
+    uint32_t chosen = tn_add_route(&b->writer, "route", bench_rows_of(b, 4, 1, logits), 0, &route);
+    tn_matrix none = {0, 0}, u = {bench_numbers(b, 1, 1, 4, up), 0}, d = {bench_numbers(b, 1, 1, 4, down), 0};
+    uint32_t x = tn_add_act(&b->writer, "positive", bench_input(b, 1), TN_ACT_SIGMOID, 0);
+    bench_output(b, tn_add_experts(&b->writer, "experts", x, chosen, none, u, d, &experts), 0);
+}
+
+Test(conform, experts_tiny_scores) {
+    const lengths single = {1, {1}};
+    conform("tiny scores", make_tiny_scores, NULL, &single, TOLERANCE_FLOAT);
+    conform_end();
+}
+
 enum { TIED = 4, TIED_EXPERTS = 5 };
 
 /* Logits with ties, large and small ones; each expert e gives (e + 1) * x. */

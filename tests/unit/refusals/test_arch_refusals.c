@@ -89,6 +89,16 @@ static const struct fixture fixtures[] = {
 
 /* Keys of GGUF that change what a graph computes; 7 asks for something in each. */
 static const char *const variants[] = {"activation_sparsity_scale",
+                                       "adapters.count",
+                                       "attention.rope_pattern",
+                                       "attention.recurrent_layers",
+                                       "attn_res.block_size",
+                                       "deepstack_mapping",
+                                       "embedding_length_out",
+                                       "expert_latent_length",
+                                       "hyper_connection.count",
+                                       "num_loops",
+                                       "skip_loop_final_norm",
                                        "altup.num_inputs",
                                        "attention.causal",
                                        "attention.clamp_kqv",
