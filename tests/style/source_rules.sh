@@ -30,7 +30,8 @@ for file in $(find core host -name '*.[ch]'); do
 done | none "includes of core and host"
 
 # Names of models, formats and tokenizers have no place in core, host and backends.
-grep -rnwiE 'llama|mistral|qwen[0-9]*|gemma[0-9]*|phi[23]|falcon|gptneox|stablelm|mixtral|deepseek[0-9]*|mamba|q[0-9]_[0-9k]|iq[0-9]_[a-z]+|smollm' \
+claimed=$(sed -n 's/^architecture = //p' plugins/arch/*/*.ini | paste -sd'|')
+grep -rnwiE "$claimed|qwen[0-9]*|gemma[0-9]*|gptoss|mixtral|deepseek[0-9]*|mamba|q[0-9]_[0-9k]|iq[0-9]_[a-z]+|smollm" \
     core host plugins/backend --include='*.[ch]' | grep -vE 'llama(-bench|\.cpp)|^[^:]*:[0-9]+: *(\*|/\*).*"[^"]*"|:[0-9]+:[^"]*/\*[^"]*"[^"]*"' | none "names that belong to plugins"
 
 # Functions that no file may call.
