@@ -1,6 +1,10 @@
 /*
- * k_gemv_avx2.h - gemv and unpack of Q4_K and Q5_K with AVX2, built like k_gemv_avx512.h, with eight rows at
+ * k_gemv_avx2.h - gemv and unpack of Q4_K and Q5_K with AVX2, built like k_gemv_avx512.h, with sixteen rows at
  * a time and two of them in a vector. `fifth` is a constant, 1 where codes have a fifth bit.
+ *
+ * Registers are few: sums of a block column are made of four rows after four, whose fifth bits stay in
+ * registers for all groups, and the float steps follow, two eights of rows in turn, for each waits for the one
+ * before.
  */
 #ifndef TENON_K_GEMV_AVX2_H
 #define TENON_K_GEMV_AVX2_H
@@ -8,9 +12,10 @@
 #include "k_pieces.h"
 #include "simd_avx2.h"
 
-/** 32 bytes at `offset` of eight rows: of rows j and 4 + j the first 16 in x[j], the others in x[4 + j]. */
-TN_INLINE void tn_k_load_rows(const tn_row_group *rows, uint64_t offset, __m256i *x) {
-    for (uint32_t j = 0; j < 8; j++) { x[j] = tn_load_both(rows, j % 4, offset + 16 * (j / 4)); }
+/** 32 bytes at `offset` of rows 2 f, 2 f + 1 and, in the upper halves, of those four further: the first 16 in
+ * x[0] and x[1], the others in x[2] and x[3]. */
+TN_INLINE void tn_k_load_four(const tn_row_group *eight, uint32_t f, uint64_t offset, __m256i *x) {
+    for (uint32_t j = 0; j < 4; j++) { x[j] = tn_load_both(eight, 2 * f + j % 2, offset + 16 * (j / 2)); }
 }
 
 /** Codes of group g (a constant), from the bytes of nibbles that it shares with its neighbour, and from
@@ -55,67 +60,99 @@ TN_INLINE __m256 tn_k_times_byte(__m256 x, __m256i bytes, uint32_t k) {
     return _mm256_mul_ps(x, _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, from)));
 }
 
-/** The float steps of group g with 32 activation codes, their scale and sum. Its codes are in w if there
- * are none in `nibbles`; for a single activation row they are better joined here than kept in registers. */
-TN_INLINE __m256 tn_k_step(const __m256i *w, const __m256i *nibbles, const __m256i *bits, uint32_t fifth,
-                           uint32_t g, __m256 scale, __m256 minimum, const int8_t *codes, float x_scale,
-                           float x_sum, __m256 acc) {
-    __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)codes)), v[4];
+/** Products of 32 codes of four rows with activation codes, in two sums a row. */
+TN_INLINE __m256i tn_k_dot(const __m256i *w, const int8_t *codes) {
+    __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)codes)), v[2];
     __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(codes + 16)));
-    for (uint32_t j = 0; j < 4; j++) {
-        __m256i a = nibbles ? tn_k_join(nibbles[j], bits[j], fifth, g) : w[j];
-        __m256i b = nibbles ? tn_k_join(nibbles[4 + j], bits[4 + j], fifth, g) : w[4 + j];
-        __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(a, low), _mm256_maddubs_epi16(b, high));
+    for (uint32_t j = 0; j < 2; j++) {
+        __m256i pairs =
+            _mm256_add_epi16(_mm256_maddubs_epi16(w[j], low), _mm256_maddubs_epi16(w[2 + j], high));
         v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     }
-    __m256 sum = _mm256_cvtepi32_ps(tn_sum_four_small(v, fifth));
-    acc = _mm256_fmadd_ps(sum, _mm256_mul_ps(scale, _mm256_set1_ps(x_scale)), acc);
-    return _mm256_fmadd_ps(_mm256_set1_ps(x_sum), _mm256_mul_ps(minimum, _mm256_set1_ps(x_scale)), acc);
+    return _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), _mm256_set1_epi16(1));
 }
 
-/** Eight rows from row r on. `acts` is a constant or call->act_rows. */
+/** Such sums of eight rows to one a row, row r in lane r. (_mm256_hadd_epi32 takes longer.) */
+TN_INLINE __m256i tn_k_sum_two(const __m256i *fours, uint32_t fifth) {
+    if (!fifth) { return _mm256_madd_epi16(_mm256_packs_epi32(fours[0], fours[1]), _mm256_set1_epi16(1)); }
+    __m256 a = _mm256_castsi256_ps(fours[0]), b = _mm256_castsi256_ps(fours[1]);
+    return _mm256_add_epi32(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)),
+                            _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)));
+}
+
+/** The sums of a block column's groups of four rows: sums[a][g][four]. What lies at `next` is fetched. */
+TN_INLINE void tn_k_sum_four_rows(const tn_row_group *eight, uint32_t four, uint32_t fifth,
+                                  const uint8_t *next, const tn_k_act *x, uint64_t acts,
+                                  __m256i (*sums)[8][4]) {
+    __m256i bits[4] = {0}, nibbles[4], w[4];
+    if (fifth) { tn_k_load_four(eight, four % 2, 16, bits); }
+#pragma GCC unroll 8
+    for (uint32_t g = 0; g < 8; g++) {
+        if (g % 2 == 0) {
+            tn_k_load_four(eight, four % 2, tn_k_nibbles(fifth) + 16 * g, nibbles);
+            tn_prefetch_part(next, 4 * tn_k_bytes(fifth), g / 2, 4);
+        }
+        for (uint32_t j = 0; j < 4; j++) { w[j] = tn_k_join(nibbles[j], bits[j], fifth, g); }
+        for (uint64_t a = 0; a < acts; a++) { sums[a][g][four] = tn_k_dot(w, x[a].codes + 32 * g); }
+    }
+}
+
+/** The float steps of a block column of two eights of rows with an activation row. */
+TN_INLINE void tn_k_step_block(const tn_k_heads *heads, __m256i (*sums)[4], uint32_t fifth, const tn_k_act *x,
+                               float *results) {
+    __m256 acc[2] = {_mm256_loadu_ps(results), _mm256_loadu_ps(results + 8)};
+#pragma GCC unroll 8
+    for (uint32_t g = 0; g < 8; g++) {
+        __m256 x_scale = _mm256_set1_ps(x->scales[g]), x_sum = _mm256_set1_ps(x->sums[g]);
+        for (uint32_t e = 0; e < 2; e++) {
+            __m256 sum = _mm256_cvtepi32_ps(tn_k_sum_two(sums[g] + 2 * e, fifth));
+            __m256 scale = tn_k_times_byte(heads[e].d, heads[e].scales[g / 4], g % 4);
+            __m256 minimum = tn_k_times_byte(heads[e].dmin, heads[e].minimums[g / 4], g % 4);
+            acc[e] = _mm256_fmadd_ps(sum, _mm256_mul_ps(scale, x_scale), acc[e]);
+            acc[e] = _mm256_fmadd_ps(x_sum, _mm256_mul_ps(minimum, x_scale), acc[e]);
+        }
+    }
+    for (uint32_t e = 0; e < 2; e++) { _mm256_storeu_ps(results + 8 * e, acc[e]); }
+}
+
+/** Sixteen rows from row r on. `acts` is a constant or call->act_rows. */
 TN_INLINE void tn_k_rows(const tn_gemv *call, uint64_t r, uint32_t fifth, uint64_t acts) {
     const uint8_t *first = (const uint8_t *)call->blocks + r * call->row_stride;
-    const uint8_t *next = tn_ahead(first, 8 * call->row_stride);
-    tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 2);
+    const uint8_t *next = tn_ahead(first, 16 * call->row_stride);
+    tn_row_group rows = tn_group_rows(first, call->row_stride, call->rows - r, 4), eights[2] = {rows, rows};
+    for (uint32_t i = 0; i < 2; i++) { eights[1].four[i] = rows.four[2 + i]; }
     tn_k_act x[TN_MAX_ROWS];
-    __m256 acc[TN_MAX_ROWS];
+    float results[TN_MAX_ROWS][16];
+    __m256i sums[TN_MAX_ROWS][8][4];
     for (uint64_t a = 0; a < acts; a++) {
         x[a] = tn_k_act_row(call->act, call->act_from + a);
-        acc[a] = _mm256_setzero_ps();
+        memset(results[a], 0, sizeof results[a]);
     }
     for (uint64_t block = 0; block < call->cols / 256; block++) {
-        tn_k_heads heads = tn_k_load_heads(&rows);
-        __m256i bits[8] = {0}, nibbles[8], w[8];
-        if (fifth) { tn_k_load_rows(&rows, 16, bits); }
+        tn_k_heads heads[2];
         for (uint64_t a = 0; a < acts; a++) { tn_k_act_block(&x[a], block > 0); }
-#pragma GCC unroll 8
-        for (uint32_t g = 0; g < 8; g++) {
-            if (g % 2 == 0) {
-                tn_k_load_rows(&rows, tn_k_nibbles(fifth) + 16 * g, nibbles);
-#pragma GCC unroll 16
-                for (uint32_t i = 0; i < 2 * tn_k_bytes(fifth); i += 64) {
-                    _mm_prefetch((const char *)next + i, _MM_HINT_T1);
-                }
-                next += 2 * tn_k_bytes(fifth);
-            }
-            for (uint32_t j = 0; acts > 1 && j < 8; j++) { w[j] = tn_k_join(nibbles[j], bits[j], fifth, g); }
-            __m256 scale = tn_k_times_byte(heads.d, heads.scales[g / 4], g % 4);
-            __m256 minimum = tn_k_times_byte(heads.dmin, heads.minimums[g / 4], g % 4);
-            for (uint64_t a = 0; a < acts; a++) {
-                acc[a] = tn_k_step(w, acts > 1 ? NULL : nibbles, bits, fifth, g, scale, minimum,
-                                   x[a].codes + 32 * g, x[a].scales[g], x[a].sums[g], acc[a]);
-            }
+        for (uint32_t four = 0; four < 4; four++, next += 4 * tn_k_bytes(fifth)) {
+            tn_k_sum_four_rows(&eights[four / 2], four, fifth, next, x, acts, sums);
         }
-        tn_advance8(&rows, tn_k_bytes(fifth));
+        for (uint32_t e = 0; e < 2; e++) {
+            heads[e] = tn_k_load_heads(&eights[e]);
+            tn_advance8(&eights[e], tn_k_bytes(fifth));
+        }
+        __asm__("" : "+m"(heads)); /* registers are few */
+        for (uint64_t a = 0; a < acts; a++) { tn_k_step_block(heads, sums[a], fifth, &x[a], results[a]); }
     }
     for (uint64_t a = 0; a < acts; a++) {
-        tn_store8(call->out + a * call->out_stride + r, &rows, call->rows - r, acc[a]);
+        float *out = call->out + a * call->out_stride + r;
+        if (call->rows - r >= 16) {
+            memcpy(out, results[a], sizeof results[a]);
+        } else {
+            tn_store_group(out, &rows, results[a], 4);
+        }
     }
 }
 
 TN_INLINE void tn_k_gemv_avx2(const tn_gemv *call, uint32_t fifth) {
-    for (uint64_t r = 0; r < call->rows; r += 8) {
+    for (uint64_t r = 0; r < call->rows; r += 16) {
         if (call->act_rows == 1) {
             tn_k_rows(call, r, fifth, 1);
         } else {

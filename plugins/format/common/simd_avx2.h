@@ -72,12 +72,11 @@ TN_INLINE __m256i tn_sum_four(const __m256i *v) {
     return tn_add_pairs(tn_add_singles(v[0], v[1]), tn_add_singles(v[2], v[3]));
 }
 
-/** The same of sums of which two fit 16 bits: fewer shuffles. With `wide` those sums of two do not. */
-TN_INLINE __m256i tn_sum_four_small(const __m256i *v, uint32_t wide) {
+/** The same of sums of which two fit 16 bits, and sums of two such: fewer shuffles. */
+TN_INLINE __m256i tn_sum_four_small(const __m256i *v) {
     __m256i ones = _mm256_set1_epi16(1);
     __m256i low = _mm256_madd_epi16(_mm256_packs_epi32(v[0], v[1]), ones);
     __m256i high = _mm256_madd_epi16(_mm256_packs_epi32(v[2], v[3]), ones);
-    if (wide) { return _mm256_hadd_epi32(low, high); }
     return _mm256_madd_epi16(_mm256_packs_epi32(low, high), ones);
 }
 
@@ -134,7 +133,7 @@ TN_INLINE __m256i tn_dot_pairs8(const __m256i *w, const int8_t *codes, uint32_t 
             _mm256_add_epi16(_mm256_maddubs_epi16(w[j], low), _mm256_maddubs_epi16(w[4 + j], high));
         v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     }
-    return wide ? tn_sum_four(v) : tn_sum_four_small(v, 0);
+    return wide ? tn_sum_four(v) : tn_sum_four_small(v);
 }
 TN_INLINE __m256i tn_dot_nibbles8(const __m256i *w, const int8_t *codes) {
     return tn_dot_pairs8(w, codes, 1);
