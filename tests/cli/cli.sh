@@ -28,6 +28,16 @@ expect() {
     checks=$((checks + 1))
     [ "$status" = "$wanted" ] || fail "status $status, expected $wanted"
 }
+# expect_python ARGUMENTS... <<END: a Python script that must succeed. It may look at what the last command wrote. (As standard
+# input of `expect` it would be lost.)
+expect_python() {
+    cat >"$work/script.py"
+    command="a Python script with $*"
+    python3 "$work/script.py" "$@" >"$work/script.out" 2>&1
+    status=$?
+    checks=$((checks + 1))
+    [ "$status" = 0 ] || { fail "the script ends with status $status"; cat "$work/script.out"; }
+}
 says() { # the last command's standard output has this line or text
     checks=$((checks + 1))
     grep -qF -- "$1" "$work/out" || fail "standard output lacks \"$1\""

@@ -44,7 +44,7 @@ embed -m "$m" --pool none "the keeper"; same "rows of none" "$(wc -l <"$work/out
 for pool in mean cls last; do embed -m "$m" --pool $pool --no-normalize "the keeper"; cp "$work/out" "$work/$pool"; done
 embed -m "$m" --pool none "the keeper"
 same cls "$(cat "$work/cls")" "$(head -1 "$work/out")"; same last "$(cat "$work/last")" "$(tail -1 "$work/out")"
-expect 0 python3 - "$work/all" "$work/mean" "$work/out" <<'P'
+expect_python "$work/all" "$work/mean" "$work/out" <<'P'
 import sys
 rows = [[float(x) for x in line.split()] for line in open(sys.argv[3])]
 mean = [float(x) for x in open(sys.argv[2]).read().split()]
@@ -57,7 +57,7 @@ embed -m "$m" --json --pool none "the keeper"; cat "$work/out" >>"$work/json"
 embed -m "$models/bert-rerank.gguf" --json "the keeper"; cat "$work/out" >>"$work/json"
 embed -m "$m" -f "$work/texts" -o "$work/all.npy"
 expect 0 "$compare" "$work/all.npy" "$work/all.f32" 0
-expect 0 python3 - "$work/json" "$work/all" "$work/all.npy" <<'P'
+expect_python "$work/json" "$work/all" "$work/all.npy" <<'P'
 import ast, json, struct, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 assert [x["number"] for x in lines] == [1, 2, 3, 1, 1] and lines[1]["tokens"] == 2, lines

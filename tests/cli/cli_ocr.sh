@@ -16,7 +16,7 @@ ocr -m "$m" --frames "$lines/rough.npy"; text "tve gwindru rosej akwnxwﬁd -tyh
 for beam in 16 64 1024; do ocr -m "$m" --frames "$lines/rough.npy" --beam $beam; text "the wind rose and the ship passed"; done
 ocr -m "$m" --frames "$lines/rough.npy" --beam 16 --json; cp "$work/out" "$work/json"
 ocr -m "$m" --frames "$lines/clear.npy" --json; cp "$work/out" "$work/json2"
-expect 0 python3 - "$work/json" "$work/json2" "$lines/lines.txt" <<'P'
+expect_python "$work/json" "$work/json2" "$lines/lines.txt" <<'P'
 import json, sys
 beam, path = (json.load(open(f)) for f in sys.argv[1:3])
 wanted = {}

@@ -35,7 +35,7 @@ rerank -q "" "ship"; same lines "$(wc -l <"$work/out")" 1
 rerank -q "$query" </dev/null; quiet_out
 rerank -q "$query" --json "ship" $'a "quoted"\nword' "x"; cp "$work/out" "$work/json"
 rerank -q "$query" "ship" $'a "quoted"\nword' "x"
-expect 0 python3 - "$work/json" "$work/out" <<'P'
+expect_python "$work/json" "$work/out" <<'P'
 import json, sys
 got = json.load(open(sys.argv[1]))
 lines = [line.rstrip("\n").split("\t") for line in open(sys.argv[2])]
