@@ -96,13 +96,9 @@ static int32_t list_unused(tn_fit *fit, tn_error *err) {
     const tn_match *m = &fit->match;
     uint32_t count = 0;
     fit->unused = tn_arena_array(&fit->reasons.arena, m->own_weight_count + 1, sizeof *fit->unused);
-    uint8_t *used = tn_arena_take(&fit->reasons.arena, m->weight_count + 1);
-    if (!fit->unused || !used) { TN_FAIL(err, TN_E_MEMORY, "no memory to list the weights"); }
-    for (uint32_t i = 0; i < m->graph->node_count; i++) {
-        for (int k = 0; k < TN_NODE_WEIGHTS; k++) { used[m->graph->nodes[i]->weights[k]] = 1; }
-    }
+    if (!fit->unused) { TN_FAIL(err, TN_E_MEMORY, "no memory to list the weights"); }
     for (uint32_t w = 0; w < m->own_weight_count; w++) {
-        if (!used[w + 1]) { fit->unused[count++] = m->weights[w]->name; }
+        if (!tn_graph_builder_reads(m->builder, w + 1)) { fit->unused[count++] = m->weights[w]->name; }
     }
     return TN_OK;
 }

@@ -23,6 +23,7 @@ struct tn_graph_builder {
     struct list nodes, values;
     struct list own; /* for each node, not NULL: added here, not by the architecture */
     bool adding_own;
+    unsigned char *used; /* by number of a weight: a node of the finished graph reads it */
     const tn_weight *const *weights;
     const uint32_t *flags;
     uint32_t weight_count;
@@ -264,20 +265,22 @@ static int32_t check_values_used(const tn_graph_builder *b, tn_error *err) {
     return TN_OK;
 }
 
-static int32_t check_weights_used(const tn_graph_builder *b, tn_error *err) {
-    unsigned char *used = calloc((size_t)b->weight_count + 1, 1);
-    int32_t code = TN_OK;
-    if (!used) { return no_memory(err); }
+static int32_t check_weights_used(tn_graph_builder *b, tn_error *err) {
+    b->used = tn_arena_take(&b->arena, (size_t)b->weight_count + 1);
+    if (!b->used) { return no_memory(err); }
     for (uint32_t i = 0; i < b->nodes.count; i++) {
-        for (int k = 0; k < TN_NODE_WEIGHTS; k++) { used[node_at(b, i)->weights[k]] = 1; }
+        for (int k = 0; k < TN_NODE_WEIGHTS; k++) { b->used[node_at(b, i)->weights[k]] = 1; }
     }
-    for (uint32_t w = 0; w < b->weight_count && code == TN_OK; w++) {
-        if (b->weights[w] && !used[w + 1] && !(b->flags[w] & TN_CLAIM_UNUSED)) {
-            code = tn_fail(err, TN_E_GRAPH, "%s is claimed and not used by any node", b->weights[w]->name);
+    for (uint32_t w = 0; w < b->weight_count; w++) {
+        if (b->weights[w] && !b->used[w + 1] && !(b->flags[w] & TN_CLAIM_UNUSED)) {
+            TN_FAIL(err, TN_E_GRAPH, "%s is claimed and not used by any node", b->weights[w]->name);
         }
     }
-    free(used);
-    return code;
+    return TN_OK;
+}
+
+bool tn_graph_builder_reads(const tn_graph_builder *builder, uint32_t weight) {
+    return builder->used[weight];
 }
 
 /* Slots of the cached attends are 0 to n - 1, each used once. */

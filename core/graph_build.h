@@ -24,6 +24,8 @@ int32_t tn_graph_builder_create(const tn_weight *const *weights, const uint32_t 
 /** Before build(): nodes for these follow the products and layer outputs that they change. Must outlive the builder;
  * `uses` are counted in it. */
 void tn_graph_builder_adapt(tn_graph_builder *builder, tn_adapters *adapters);
+/** Of a finished graph: true if a node reads weight number `weight`. */
+bool tn_graph_builder_reads(const tn_graph_builder *builder, uint32_t weight);
 /** True for a node that adapters added. */
 bool tn_graph_builder_own(const tn_graph_builder *builder, uint32_t node);
 /** The table for the architecture's build(). */

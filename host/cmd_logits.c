@@ -21,20 +21,6 @@ struct logits {
     uint32_t width;
 };
 
-static int read_ids(struct logits *run) {
-    const struct options *options = run->options;
-    if (!options->ids == !options->prompt) { return usage_error("logits", "give either --ids or -p"); }
-    if (options->ids) { return parse_ids(options, &run->ids, &run->id_count); }
-    const tn_text_codec *codec = tn_model_codec(run->model);
-    if (!codec) { return usage_error("logits", "%s has no tokenizer: give --ids", options->model); }
-    tn_error err = TN_ERROR_INIT;
-    if (tn_codec_encode(codec, options->prompt, strlen(options->prompt), TN_ENCODE_ADD | TN_ENCODE_SPECIAL,
-                        &run->ids, &run->id_count, &err) != TN_OK) {
-        return report_error(&err);
-    }
-    return run->id_count ? EXIT_DONE : usage_error("logits", "the text has no tokens");
-}
-
 static int run_rows(struct logits *run, const int32_t *ids, uint32_t count, uint32_t want) {
     tn_error err = TN_ERROR_INIT;
     tn_feed feed = {.sequence = run->sequence,
@@ -108,7 +94,8 @@ static int print_greedy(struct logits *run) {
 
 static int compute(struct logits *run) {
     const struct options *options = run->options;
-    int status = read_ids(run);
+    if (!options->ids == !options->prompt) { return usage_error("logits", "give either --ids or -p"); }
+    int status = read_tokens(options, run->model, &run->ids, &run->id_count);
     if (status != EXIT_DONE) { return status; }
     if (options->count && tn_model_output_kind(run->model) != TN_OUTPUT_LOGITS) {
         return usage_error("logits", "-n: %s has no logits to continue with", options->model);

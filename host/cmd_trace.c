@@ -121,19 +121,6 @@ static int choose(struct trace *trace) {
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
 
-static int read_tokens(const struct trace *trace, int32_t **ids, uint64_t *count) {
-    const struct options *options = trace->options;
-    if (options->ids) { return parse_ids(options, ids, count); }
-    const tn_text_codec *codec = tn_model_codec(trace->model);
-    tn_error err = TN_ERROR_INIT;
-    if (!codec) { return usage_error("trace", "%s has no tokenizer: give --ids", options->model); }
-    if (tn_codec_encode(codec, options->prompt, strlen(options->prompt), TN_ENCODE_ADD | TN_ENCODE_SPECIAL,
-                        ids, count, &err) != TN_OK) {
-        return report_error(&err);
-    }
-    return *count ? EXIT_DONE : usage_error("trace", "the text has no tokens");
-}
-
 static int run_tokens(struct trace *trace, const int32_t *ids, uint64_t count) {
     tn_session *session = NULL;
     tn_error err = TN_ERROR_INIT;
@@ -236,7 +223,7 @@ int cmd_trace(struct options *options) {
     int status = open_engine(options, &engine);
     if (status == EXIT_DONE) { status = load_model(engine, options, options->prompt != NULL, &trace.model); }
     if (status == EXIT_DONE) { status = describe(&trace); }
-    if (status == EXIT_DONE) { status = read_tokens(&trace, &ids, &count); }
+    if (status == EXIT_DONE) { status = read_tokens(options, trace.model, &ids, &count); }
     if (status == EXIT_DONE) { status = choose(&trace); }
     if (status == EXIT_DONE) { status = run_tokens(&trace, ids, count); }
     if (status == EXIT_DONE) { status = finish(&trace); }

@@ -55,6 +55,8 @@ void print_reasons(const tn_fit *fit, FILE *out);
 int read_text(const char *path, char **text, size_t *size);
 /* Ids of options->ids, separated by commas or blanks, one at least; to be freed, also on failure. */
 int parse_ids(const struct options *options, int32_t **out, uint64_t *count);
+/* The ids of --ids, or those of the text of -p with all that the file adds and control tokens read. */
+int read_tokens(const struct options *options, const tn_model *model, int32_t **ids, uint64_t *count);
 /* Both are there and are one file, by whatever names; NULL is none. */
 bool same_place(const char *a, const char *b);
 double now_seconds(void);

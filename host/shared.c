@@ -180,6 +180,18 @@ int parse_ids(const struct options *options, int32_t **out, uint64_t *count) {
     return *count ? EXIT_DONE : usage_error(options->command, "--ids: the list is empty");
 }
 
+int read_tokens(const struct options *options, const tn_model *model, int32_t **ids, uint64_t *count) {
+    if (options->ids) { return parse_ids(options, ids, count); }
+    const tn_text_codec *codec = tn_model_codec(model);
+    tn_error err = TN_ERROR_INIT;
+    if (!codec) { return usage_error(options->command, "%s has no tokenizer: give --ids", options->model); }
+    if (tn_codec_encode(codec, options->prompt, strlen(options->prompt), TN_ENCODE_ADD | TN_ENCODE_SPECIAL,
+                        ids, count, &err) != TN_OK) {
+        return report_error(&err);
+    }
+    return *count ? EXIT_DONE : usage_error(options->command, "the text has no tokens");
+}
+
 bool same_place(const char *a, const char *b) {
     struct stat x, y;
     return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;

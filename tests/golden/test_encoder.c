@@ -4,6 +4,7 @@
  * against the same text alone, bit for bit. On the reference and on the cpu backend with each instruction set.
  */
 #include "golden_file.h"
+#include "golden_place.h"
 #include "tenon/embedding.h"
 
 #include <criterion/criterion.h>
@@ -11,60 +12,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct place {
-    char name[32], backend[16], isa[16];
-    uint32_t threads;
-};
-
 static const char *const models[] = {"bert-mean", "bert-cls", "bert-rerank", "nomic-bert"};
-static const struct place places[] = {{"", "reference", "", 2},     {"", "cpu", "portable", 2},
-                                      {"", "cpu", "avx2", 1},       {"", "cpu", "avx2", 2},
-                                      {"", "cpu", "avx512vnni", 1}, {"", "cpu", "avx512vnni", 2}};
 #define MODELS (sizeof models / sizeof *models)
-#define PLACES (sizeof places / sizeof *places)
 
-static struct place all_places[MODELS * PLACES];
+static golden_place all_places[MODELS * GOLDEN_PLACES];
 
 static struct criterion_test_params every_place(void) {
-    for (size_t i = 0; i < MODELS * PLACES; i++) {
-        all_places[i] = places[i % PLACES];
-        snprintf(all_places[i].name, sizeof all_places[i].name, "%s", models[i / PLACES]);
+    for (size_t i = 0; i < MODELS * GOLDEN_PLACES; i++) {
+        all_places[i] = golden_places[i % GOLDEN_PLACES];
+        snprintf(all_places[i].name, sizeof all_places[i].name, "%s", models[i / GOLDEN_PLACES]);
     }
-    return cr_make_param_array(struct place, all_places, MODELS * PLACES);
+    return cr_make_param_array(golden_place, all_places, MODELS * GOLDEN_PLACES);
 }
 
 /* ---- loading */
-
-static tn_engine *open_engine(const char *isa, uint32_t threads) {
-    const char *build = getenv("TENON_TEST_BUILD");
-    char folder[4096];
-    const char *folders[] = {folder};
-    tn_error err = TN_ERROR_INIT;
-    tn_engine *engine = NULL;
-    cr_assert(build, "TENON_TEST_BUILD is not set: run this through ctest");
-    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", build);
-    if (isa[0]) {
-        setenv("TENON_ISA", isa, 1);
-    } else {
-        unsetenv("TENON_ISA");
-    }
-    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = threads};
-    int32_t code = tn_engine_create(&options, &engine, &err);
-    cr_assert(code == TN_OK, "tn_engine_create: %s", err.text);
-    return engine;
-}
-
-/* What the machine lacks is skipped by name. */
-static tn_engine *open_place(const struct place *p) {
-    uint64_t need = strcmp(p->isa, "avx2") == 0         ? TN_ISA_AVX2
-                    : strcmp(p->isa, "avx512vnni") == 0 ? TN_ISA_AVX512 | TN_ISA_AVX512_VNNI
-                                                        : 0;
-    tn_engine *engine = open_engine("", 1);
-    uint64_t have = tn_engine_isa(engine);
-    tn_engine_destroy(engine);
-    if ((have & need) != need) { cr_skip_test("%s is not on this machine", p->isa); }
-    return open_engine(p->isa, p->threads);
-}
 
 static tn_model *load(tn_engine *engine, const char *path, const char *backend, uint32_t purpose) {
     tn_error err = TN_ERROR_INIT;
@@ -123,10 +84,10 @@ ParameterizedTestParameters(encoder, golden_values) {
     return every_place();
 }
 
-ParameterizedTest(struct place *p, encoder, golden_values) {
+ParameterizedTest(golden_place *p, encoder, golden_values) {
     golden g;
     golden_open(&g, p->name);
-    tn_engine *engine = open_place(p);
+    tn_engine *engine = golden_engine_if(p->isa, p->threads);
     float *hidden = embed_prompt(engine, &g, p->backend, TN_PURPOSE_EMBED, TN_POOLING_NONE);
     near("hidden states", hidden, g.logits, g.rows * g.width, g.tolerance_f32);
     bool ranks = strcmp(p->name, "bert-rerank") == 0;
@@ -208,10 +169,10 @@ ParameterizedTestParameters(encoder, company_changes_nothing) {
     return every_place();
 }
 
-ParameterizedTest(struct place *p, encoder, company_changes_nothing) {
+ParameterizedTest(golden_place *p, encoder, company_changes_nothing) {
     golden g;
     golden_open(&g, p->name);
-    tn_engine *engine = open_place(p);
+    tn_engine *engine = golden_engine_if(p->isa, p->threads);
     tn_model *model = load(engine, g.model, p->backend, TN_PURPOSE_EMBED);
     check_company(model, TN_POOLING_MEAN, "mean");
     check_company(model, TN_POOLING_NONE, "none");
@@ -232,7 +193,7 @@ ParameterizedTest(struct place *p, encoder, company_changes_nothing) {
 Test(encoder, a_decoder_gives_what_its_output_matrix_reads) {
     golden g;
     golden_open(&g, "llama");
-    tn_engine *engine = open_engine("", 2);
+    tn_engine *engine = golden_engine("", 2);
     tn_model *model = load(engine, g.model, "cpu", TN_PURPOSE_EMBED);
     tn_embedder *embedder = embedder_for(model, (tn_embedder_options){.pooling = TN_POOLING_OF_FILE});
     cr_assert(tn_embedder_pooling(embedder) == TN_POOLING_LAST);
@@ -273,7 +234,7 @@ static void expect_fault(int32_t code, const tn_error *err, int32_t wanted, cons
 Test(encoder, texts_that_cannot_be_embedded) {
     golden g;
     golden_open(&g, "bert-mean");
-    tn_engine *engine = open_engine("", 1);
+    tn_engine *engine = golden_engine("", 1);
     tn_model *model = load(engine, g.model, "cpu", TN_PURPOSE_EMBED);
     tn_embedder *embedder = embedder_for(model, (tn_embedder_options){.pooling = TN_POOLING_OF_FILE});
     float out[3][64];
@@ -307,7 +268,7 @@ Test(encoder, a_purpose_that_a_model_does_not_serve) {
                  {"nomic-bert", TN_PURPOSE_RANK, TN_E_TENSOR_MISSING, "cls.output.weight"},
                  {"llama", TN_PURPOSE_RANK, TN_E_TENSOR_MISSING, "cls.output.weight"},
                  {"bert-mean", TN_PURPOSE_GENERATE, TN_E_PARAM_UNSUPPORTED, "encoder"}};
-    tn_engine *engine = open_engine("", 1);
+    tn_engine *engine = golden_engine("", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         golden g;
         golden_open(&g, cases[i].name);
@@ -324,7 +285,7 @@ Test(encoder, a_purpose_that_a_model_does_not_serve) {
 Test(encoder, pooling_and_purpose_must_agree) {
     golden g;
     golden_open(&g, "bert-rerank");
-    tn_engine *engine = open_engine("", 1);
+    tn_engine *engine = golden_engine("", 1);
     for (uint32_t purpose = TN_PURPOSE_EMBED; purpose <= TN_PURPOSE_RANK; purpose++) {
         bool ranks = purpose == TN_PURPOSE_RANK;
         tn_error err = TN_ERROR_INIT;

@@ -4,6 +4,7 @@
  * the cache; caches of f32 and f16; on the reference and on the cpu backend with each instruction set.
  */
 #include "golden_file.h"
+#include "golden_place.h"
 #include "tenon/model.h"
 
 #include <criterion/criterion.h>
@@ -11,11 +12,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-
-struct place {
-    char name[32], backend[16], isa[16];
-    uint32_t threads;
-};
 
 static const char *const models[] = {
     /* the published families: fixtures of tests/data/README.md */
@@ -58,9 +54,6 @@ static const char *const relatives[] = {"arcee",
                                         "starcoder",
                                         "starcoder2",
                                         "xverse"};
-static const struct place places[] = {{"", "reference", "", 2},     {"", "cpu", "portable", 2},
-                                      {"", "cpu", "avx2", 1},       {"", "cpu", "avx2", 2},
-                                      {"", "cpu", "avx512vnni", 1}, {"", "cpu", "avx512vnni", 2}};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* Under a sanitizer, which slows everything down, the relatives run in two places only. */
@@ -70,11 +63,11 @@ enum { STEP = 3 };
 enum { STEP = 1 };
 #endif
 
-static struct place all[(COUNT(models) + COUNT(relatives)) * COUNT(places)];
+static golden_place all[(COUNT(models) + COUNT(relatives)) * GOLDEN_PLACES];
 
 static size_t add_places(size_t count, const char *model, size_t step) {
-    for (size_t i = 0; i < COUNT(places); i += step) {
-        all[count] = places[i];
+    for (size_t i = 0; i < GOLDEN_PLACES; i += step) {
+        all[count] = golden_places[i];
         snprintf(all[count++].name, sizeof all->name, "%s", model);
     }
     return count;
@@ -84,42 +77,12 @@ ParameterizedTestParameters(golden, fixture) {
     size_t count = 0;
     for (size_t i = 0; i < COUNT(models); i++) { count = add_places(count, models[i], 1); }
     for (size_t i = 0; i < COUNT(relatives); i++) { count = add_places(count, relatives[i], STEP); }
-    return cr_make_param_array(struct place, all, count);
+    return cr_make_param_array(golden_place, all, count);
 }
 
 /* ---- loading */
 
-static tn_engine *open_engine(const char *isa, uint32_t threads) {
-    const char *build = getenv("TENON_TEST_BUILD");
-    char folder[4096];
-    const char *folders[] = {folder};
-    tn_error err = TN_ERROR_INIT;
-    tn_engine *engine = NULL;
-    cr_assert(build, "TENON_TEST_BUILD is not set: run this through ctest");
-    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", build);
-    if (isa[0]) {
-        setenv("TENON_ISA", isa, 1);
-    } else {
-        unsetenv("TENON_ISA");
-    }
-    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = threads};
-    int32_t code = tn_engine_create(&options, &engine, &err);
-    cr_assert(code == TN_OK, "tn_engine_create: %s", err.text);
-    return engine;
-}
-
-/* What the machine lacks is skipped by name. */
-static void need_isa(const char *isa) {
-    uint64_t need = strcmp(isa, "avx2") == 0         ? TN_ISA_AVX2
-                    : strcmp(isa, "avx512vnni") == 0 ? TN_ISA_AVX512 | TN_ISA_AVX512_VNNI
-                                                     : 0;
-    tn_engine *engine = open_engine("", 1);
-    uint64_t have = tn_engine_isa(engine);
-    tn_engine_destroy(engine);
-    if ((have & need) != need) { cr_skip_test("%s is not on this machine", isa); }
-}
-
-static tn_model *load(tn_engine *engine, const golden *g, const struct place *p, const char *cache_type) {
+static tn_model *load(tn_engine *engine, const golden *g, const golden_place *p, const char *cache_type) {
     tn_error err = TN_ERROR_INIT;
     tn_model *model = NULL;
     tn_model_options options = {.backend = p->backend,
@@ -259,12 +222,11 @@ static void check_greedy(tn_model *model, const golden *g) {
     tn_session_destroy(session);
 }
 
-ParameterizedTest(struct place *p, golden, fixture) {
+ParameterizedTest(golden_place *p, golden, fixture) {
     static const char *const caches[] = {"F32", "F16"};
     golden g;
     golden_open(&g, p->name);
-    need_isa(p->isa);
-    tn_engine *engine = open_engine(p->isa, p->threads);
+    tn_engine *engine = golden_engine_if(p->isa, p->threads);
     for (int i = 0; i < 2; i++) {
         tn_model *model = load(engine, &g, p, caches[i]);
         bool rounds = g.tolerance_q8_rms > 0 && strcmp(p->backend, "cpu") == 0;

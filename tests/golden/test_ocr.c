@@ -3,6 +3,7 @@
  * texts, probabilities, rows and confidences that were computed in float64 by another program. On the reference and on the
  * cpu backend with each instruction set.
  */
+#include "golden_place.h"
 #include "tenon/ctc.h"
 
 #include <criterion/criterion.h>
@@ -12,11 +13,6 @@
 
 enum { MOST = 128, WIDTH = 64, NPY_HEAD = 128 };
 
-struct place {
-    char backend[16], isa[16];
-    uint64_t need;
-};
-
 struct wanted {
     double log_probability;
     int count;
@@ -24,42 +20,17 @@ struct wanted {
 };
 
 ParameterizedTestParameters(ocr, lines) {
-    static struct place places[] = {{"reference", "", 0},
-                                    {"cpu", "portable", 0},
-                                    {"cpu", "avx2", TN_ISA_AVX2},
-                                    {"cpu", "avx512vnni", TN_ISA_AVX512 | TN_ISA_AVX512_VNNI}};
-    return cr_make_param_array(struct place, places, sizeof places / sizeof *places);
+    static golden_place places[] = {{"", "reference", "", 2},
+                                    {"", "cpu", "portable", 2},
+                                    {"", "cpu", "avx2", 2},
+                                    {"", "cpu", "avx512vnni", 2}};
+    return cr_make_param_array(golden_place, places, sizeof places / sizeof *places);
 }
 
 static const char *data(const char *name) {
     static char path[4096];
     snprintf(path, sizeof path, "%s/ocr/%s", getenv("TENON_TEST_DATA"), name);
     return path;
-}
-
-static tn_engine *open_engine(const char *isa) {
-    char folder[4096];
-    const char *folders[] = {folder};
-    tn_error err = TN_ERROR_INIT;
-    tn_engine *engine = NULL;
-    cr_assert(getenv("TENON_TEST_BUILD"), "TENON_TEST_BUILD is not set: run this through ctest");
-    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", getenv("TENON_TEST_BUILD"));
-    if (isa[0]) {
-        setenv("TENON_ISA", isa, 1);
-    } else {
-        unsetenv("TENON_ISA");
-    }
-    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = 2};
-    cr_assert(tn_engine_create(&options, &engine, &err) == TN_OK, "tn_engine_create: %s", err.text);
-    return engine;
-}
-
-static tn_engine *open_place(const struct place *p) {
-    tn_engine *engine = open_engine("");
-    uint64_t have = tn_engine_isa(engine);
-    tn_engine_destroy(engine);
-    if ((have & p->need) != p->need) { cr_skip_test("%s is not on this machine", p->isa); }
-    return open_engine(p->isa);
 }
 
 /* ---- the line */
@@ -129,7 +100,7 @@ static float *run(tn_model *model, const float *frames, uint32_t count) {
     return rows;
 }
 
-static void check_line(tn_engine *engine, const struct place *p, FILE *file) {
+static void check_line(tn_engine *engine, const golden_place *p, FILE *file) {
     char model_name[64], frames_name[64], what[256];
     struct wanted path, text;
     uint32_t count, beam;
@@ -153,8 +124,8 @@ static void check_line(tn_engine *engine, const struct place *p, FILE *file) {
     tn_model_close(model);
 }
 
-ParameterizedTest(struct place *p, ocr, lines) {
-    tn_engine *engine = open_place(p);
+ParameterizedTest(golden_place *p, ocr, lines) {
+    tn_engine *engine = golden_engine_if(p->isa, p->threads);
     FILE *file = fopen(data("lines.txt"), "r");
     char word[16];
     int lines = 0;

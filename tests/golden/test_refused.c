@@ -2,6 +2,7 @@
  * test_refused.c - hyperparameters that make no sense, as they come in files: refused, and the reason names
  * the key. (The other stages of tests/data/refused belong to the tests of the file reader and of fit.)
  */
+#include "golden_place.h"
 #include "tenon/model.h"
 
 #include <criterion/criterion.h>
@@ -19,14 +20,8 @@ static void expect(tn_engine *engine, const char *file, int32_t code, const char
 }
 
 Test(refused, hyperparameters) {
-    char folder[4096];
-    const char *folders[] = {folder};
-    tn_error err = TN_ERROR_INIT;
-    tn_engine *engine;
-    cr_assert(getenv("TENON_TEST_DATA") && getenv("TENON_TEST_BUILD"), "run this through ctest");
-    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", getenv("TENON_TEST_BUILD"));
-    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = 1};
-    cr_assert(tn_engine_create(&options, &engine, &err) == TN_OK, "%s", err.text);
+    cr_assert(getenv("TENON_TEST_DATA"), "run this through ctest");
+    tn_engine *engine = golden_engine("", 1);
     expect(engine, "hparam-nan-rope-base.gguf", TN_E_PARAM_INVALID, "llama.rope.freq_base");
     expect(engine, "hparam-string-block-count.gguf", TN_E_PARAM_TYPE, "llama.block_count");
     expect(engine, "hparam-head-count-0.gguf", TN_E_PARAM_INVALID, "llama.attention.head_count");

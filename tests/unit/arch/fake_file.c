@@ -162,3 +162,17 @@ void fake_begin(fake_file *f) {
     f->claims =
         (tn_claims){.struct_size = sizeof f->claims, .context = f, .claim = fake_claim, .has = fake_has};
 }
+
+uint32_t fake_count(const tn_graph *graph, int32_t op) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < graph->node_count; n++) { count += graph->nodes[n]->op == op; }
+    return count;
+}
+
+const tn_node *fake_first(const tn_graph *graph, int32_t op) {
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (graph->nodes[n]->op == op) { return graph->nodes[n]; }
+    }
+    cr_assert_fail("the graph has no op %d", op);
+    return NULL;
+}

@@ -56,4 +56,8 @@ void fake_drop(fake_file *f, const char *name);
 /** Names of tensors that were not claimed, joined by blanks. */
 void fake_unread(const fake_file *f, char *out, size_t capacity);
 
+/** Nodes of an op in a graph that was built for the file; the first of them, or fails the test. */
+uint32_t fake_count(const tn_graph *graph, int32_t op);
+const tn_node *fake_first(const tn_graph *graph, int32_t op);
+
 #endif

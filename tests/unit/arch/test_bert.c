@@ -117,20 +117,6 @@ static tn_graph_builder *whole(const char *name, uint32_t purpose, const tn_grap
     return builder;
 }
 
-static uint32_t count_of(const tn_graph *graph, int32_t op) {
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < graph->node_count; n++) { count += graph->nodes[n]->op == op; }
-    return count;
-}
-
-static const tn_node *first_of(const tn_graph *graph, int32_t op) {
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        if (graph->nodes[n]->op == op) { return graph->nodes[n]; }
-    }
-    cr_assert_fail("the graph has no op %d", op);
-    return NULL;
-}
-
 /* ---- sound files */
 
 Test(bert, a_sound_file) {
@@ -153,16 +139,16 @@ Test(bert, its_graph) {
     const tn_graph *graph;
     sound_file("bert");
     tn_graph_builder *builder = whole("bert", TN_PURPOSE_EMBED, &graph);
-    cr_assert(count_of(graph, TN_OP_embed) == 3 && count_of(graph, TN_OP_norm) == 1 + 2 * 2);
-    cr_assert(count_of(graph, TN_OP_linear) == 2 * 6 && graph->slot_count == 0);
-    const tn_attend *attend = first_of(graph, TN_OP_attend)->attributes;
+    cr_assert(fake_count(graph, TN_OP_embed) == 3 && fake_count(graph, TN_OP_norm) == 1 + 2 * 2);
+    cr_assert(fake_count(graph, TN_OP_linear) == 2 * 6 && graph->slot_count == 0);
+    const tn_attend *attend = fake_first(graph, TN_OP_attend)->attributes;
     cr_assert(!attend->causal && !attend->cached && attend->scale == 0.25 && attend->window == 0);
-    cr_assert(((const tn_act_op *)first_of(graph, TN_OP_act)->attributes)->act == TN_ACT_GELU_ERF);
-    cr_assert(((const tn_output *)first_of(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_HIDDEN);
+    cr_assert(((const tn_act_op *)fake_first(graph, TN_OP_act)->attributes)->act == TN_ACT_GELU_ERF);
+    cr_assert(((const tn_output *)fake_first(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_HIDDEN);
     tn_graph_builder_free(builder);
     fake_drop(&file, "token_types.weight");
     builder = whole("bert", TN_PURPOSE_EMBED, &graph);
-    cr_assert(count_of(graph, TN_OP_embed) == 2);
+    cr_assert(fake_count(graph, TN_OP_embed) == 2);
     tn_graph_builder_free(builder);
 }
 
@@ -173,12 +159,12 @@ Test(bert, the_graph_of_nomic_bert) {
     add(0, "attn_q", ".bias", 48, 0); /* may be there */
     add(1, "attn_output", ".bias", 48, 0);
     tn_graph_builder *builder = whole("nomic-bert", TN_PURPOSE_EMBED, &graph);
-    cr_assert(count_of(graph, TN_OP_embed) == 2 && count_of(graph, TN_OP_rope) == 4);
-    const tn_rope *rope = first_of(graph, TN_OP_rope)->attributes;
+    cr_assert(fake_count(graph, TN_OP_embed) == 2 && fake_count(graph, TN_OP_rope) == 4);
+    const tn_rope *rope = fake_first(graph, TN_OP_rope)->attributes;
     cr_assert(rope->pairing == TN_PAIR_HALVES && rope->rotated == 16 && rope->heads == 3 &&
               rope->magnitude == 1);
     cr_assert(fabs(rope->frequencies[4] - pow(1000, -0.5)) < 1e-15);
-    cr_assert(((const tn_glu *)first_of(graph, TN_OP_glu)->attributes)->act == TN_ACT_SILU);
+    cr_assert(((const tn_glu *)fake_first(graph, TN_OP_glu)->attributes)->act == TN_ACT_SILU);
     tn_graph_builder_free(builder);
 }
 
@@ -198,7 +184,7 @@ Test(bert, fused_projections) {
             add_linear(i, "attn_qkv", 48, 144, n == 0);
         }
         tn_graph_builder *builder = whole(names[n], TN_PURPOSE_EMBED, &graph);
-        const tn_split *split = first_of(graph, TN_OP_split)->attributes;
+        const tn_split *split = fake_first(graph, TN_OP_split)->attributes;
         cr_assert(split->count == 3 && split->widths[0] == 48 && split->widths[2] == 48);
         tn_graph_builder_free(builder);
     }
@@ -210,12 +196,12 @@ Test(bert, the_classification_head) {
     add_linear(TN_NO_LAYER, "cls", 48, 48, 1);
     add_linear(TN_NO_LAYER, "cls.output", 48, 1, 1);
     tn_graph_builder *builder = whole("bert", TN_PURPOSE_RANK, &graph);
-    cr_assert(((const tn_pool *)first_of(graph, TN_OP_pool)->attributes)->kind == TN_POOL_FIRST);
-    const tn_node *output = first_of(graph, TN_OP_output);
+    cr_assert(((const tn_pool *)fake_first(graph, TN_OP_pool)->attributes)->kind == TN_POOL_FIRST);
+    const tn_node *output = fake_first(graph, TN_OP_output);
     cr_assert(((const tn_output *)output->attributes)->kind == TN_OUTPUT_SCORE);
     cr_assert(graph->values[output->inputs[0] - 1]->width == 1 &&
               graph->values[output->inputs[0] - 1]->rows == TN_ROWS_S);
-    cr_assert(count_of(graph, TN_OP_linear) == 2 * 6 + 2);
+    cr_assert(fake_count(graph, TN_OP_linear) == 2 * 6 + 2);
     tn_graph_builder_free(builder);
     tn_graph_builder_free(whole("bert", TN_PURPOSE_EMBED, &graph)); /* the head may stay unread */
     fake_drop(&file, "cls.weight");
@@ -223,11 +209,11 @@ Test(bert, the_classification_head) {
     fake_drop(&file, "cls.output.bias");
     add(TN_NO_LAYER, "cls.output", ".bias", 1, 0);
     builder = whole("bert", TN_PURPOSE_RANK, &graph);
-    cr_assert(count_of(graph, TN_OP_linear) == 2 * 6 + 1);
+    cr_assert(fake_count(graph, TN_OP_linear) == 2 * 6 + 1);
     tn_graph_builder_free(builder);
     fake_u32(&file, "bert.classifier.pooling_type", 1);
     builder = whole("bert", TN_PURPOSE_RANK, &graph);
-    cr_assert(((const tn_pool *)first_of(graph, TN_OP_pool)->attributes)->kind == TN_POOL_MEAN);
+    cr_assert(((const tn_pool *)fake_first(graph, TN_OP_pool)->attributes)->kind == TN_POOL_MEAN);
     tn_graph_builder_free(builder);
 }
 

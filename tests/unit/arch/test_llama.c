@@ -87,20 +87,6 @@ static tn_graph_builder *whole(const char *name, uint32_t purpose, const tn_grap
     return builder;
 }
 
-static uint32_t count_of(const tn_graph *graph, int32_t op) {
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < graph->node_count; n++) { count += graph->nodes[n]->op == op; }
-    return count;
-}
-
-static const tn_node *first_of(const tn_graph *graph, int32_t op) {
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        if (graph->nodes[n]->op == op) { return graph->nodes[n]; }
-    }
-    cr_assert_fail("the graph has no op %d", op);
-    return NULL;
-}
-
 /* ---- sound files */
 
 Test(llama, a_sound_file) {
@@ -122,22 +108,22 @@ Test(llama, its_graph) {
     const tn_graph *graph;
     sound_file();
     tn_graph_builder *builder = whole("llama", TN_PURPOSE_GENERATE, &graph);
-    cr_assert(count_of(graph, TN_OP_attend) == 2 && graph->slot_count == 2);
-    cr_assert(count_of(graph, TN_OP_linear) == 2 * 7 + 1);
-    cr_assert(count_of(graph, TN_OP_norm) == 2 * 2 + 1);
-    cr_assert(count_of(graph, TN_OP_mark) == 2);
-    const tn_attend *attend = first_of(graph, TN_OP_attend)->attributes;
+    cr_assert(fake_count(graph, TN_OP_attend) == 2 && graph->slot_count == 2);
+    cr_assert(fake_count(graph, TN_OP_linear) == 2 * 7 + 1);
+    cr_assert(fake_count(graph, TN_OP_norm) == 2 * 2 + 1);
+    cr_assert(fake_count(graph, TN_OP_mark) == 2);
+    const tn_attend *attend = fake_first(graph, TN_OP_attend)->attributes;
     cr_assert(attend->causal && attend->cached && attend->window == 0 && attend->softcap == 0);
     cr_assert(attend->scale == 0.25, "scale %g, expected 1 / sqrt(16)", attend->scale);
-    const tn_rope *rope = first_of(graph, TN_OP_rope)->attributes;
+    const tn_rope *rope = fake_first(graph, TN_OP_rope)->attributes;
     cr_assert(rope->pairing == TN_PAIR_ADJACENT && rope->rotated == 16 && rope->magnitude == 1);
     for (uint32_t p = 0; p < 8; p++) {
         double want = pow(10000, -2.0 * p / 16);
         cr_assert(fabs(rope->frequencies[p] - want) < 1e-15, "frequency %u: %g, expected %g", p,
                   rope->frequencies[p], want);
     }
-    cr_assert_str_eq(first_of(graph, TN_OP_linear)->name, "blk.0.attn_q");
-    cr_assert(((const tn_output *)first_of(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_LOGITS);
+    cr_assert_str_eq(fake_first(graph, TN_OP_linear)->name, "blk.0.attn_q");
+    cr_assert(((const tn_output *)fake_first(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_LOGITS);
     tn_graph_builder_free(builder);
 }
 
@@ -168,8 +154,8 @@ Test(llama, optional_tensors) {
     fake_tensor(&file, "blk.0.ffn_up.bias", 160, 0);
     fake_tensor(&file, "blk.1.ffn_down.bias", 64, 0);
     tn_graph_builder *builder = whole("llama", TN_PURPOSE_GENERATE, &graph);
-    cr_assert(first_of(graph, TN_OP_rope)->weights[0] != 0, "rope_freqs.weight is not used");
-    cr_assert(first_of(graph, TN_OP_linear)->weights[1] != 0, "blk.0.attn_q.bias is not used");
+    cr_assert(fake_first(graph, TN_OP_rope)->weights[0] != 0, "rope_freqs.weight is not used");
+    cr_assert(fake_first(graph, TN_OP_linear)->weights[1] != 0, "blk.0.attn_q.bias is not used");
     tn_graph_builder_free(builder);
 }
 
@@ -188,7 +174,7 @@ Test(llama, fused_projections) {
         fake_tensor(&file, name, 128, 0);
     }
     tn_graph_builder *builder = whole("llama", TN_PURPOSE_GENERATE, &graph);
-    const tn_split *split = first_of(graph, TN_OP_split)->attributes;
+    const tn_split *split = fake_first(graph, TN_OP_split)->attributes;
     cr_assert(split->count == 3 && split->widths[0] == 64 && split->widths[1] == 32 &&
               split->widths[2] == 32);
     tn_graph_builder_free(builder);
@@ -236,7 +222,7 @@ Test(llama, embedding_purpose_returns_hidden_states) {
     sound_file();
     fake_tensor(&file, "output.weight", 64, 455);
     tn_graph_builder *builder = whole("llama", TN_PURPOSE_EMBED, &graph);
-    cr_assert(((const tn_output *)first_of(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_HIDDEN);
+    cr_assert(((const tn_output *)fake_first(graph, TN_OP_output)->attributes)->kind == TN_OUTPUT_HIDDEN);
     tn_graph_builder_free(builder);
 }
 
@@ -245,7 +231,7 @@ Test(llama, embedding_purpose_returns_hidden_states) {
 static const tn_rope *rope_of(tn_graph_builder **builder) {
     const tn_graph *graph;
     *builder = whole("llama", TN_PURPOSE_GENERATE, &graph);
-    return first_of(graph, TN_OP_rope)->attributes;
+    return fake_first(graph, TN_OP_rope)->attributes;
 }
 
 static void expect_rope(double first, double last, double magnitude) {
