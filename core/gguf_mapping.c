@@ -92,6 +92,29 @@ static const char *kind_of(mode_t mode) {
     return "a device or socket";
 }
 
+/* Maps the file at a multiple of the size of huge pages and asks for them: file systems that keep large pieces of
+ * files (ext4 since Linux 6.16, xfs, btrfs) then give them without a copy, others ignore it. Reading weights
+ * through pages of 4 KiB costs a fifth of the bandwidth of memory. */
+static void *map_pages(int fd, size_t size) {
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page;
+    unsigned char *room =
+        mmap(NULL, whole + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) { return MAP_FAILED; }
+    size_t before = -(uintptr_t)room % HUGE_PAGE;
+    void *data = mmap(room + before, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (data == MAP_FAILED) {
+        int cause = errno;
+        munmap(room, whole + HUGE_PAGE);
+        errno = cause;
+        return MAP_FAILED;
+    }
+    if (before) { munmap(room, before); }
+    munmap(room + before + whole, HUGE_PAGE - before);
+    madvise(data, size, MADV_HUGEPAGE);
+    return data;
+}
+
 /* O_NONBLOCK: a FIFO must not hold us up before we can see that it is one. */
 static int32_t map_open_file(int fd, tn_mapping *out, tn_error *err) {
     struct stat st;
@@ -101,7 +124,7 @@ static int32_t map_open_file(int fd, tn_mapping *out, tn_error *err) {
         TN_FAIL(err, TN_E_IO, "cannot read %s: it is %s, a file was expected", name, kind_of(st.st_mode));
     }
     if (st.st_size == 0) { return TN_OK; }
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    void *data = map_pages(fd, (size_t)st.st_size);
     if (data == MAP_FAILED) { TN_FAIL(err, TN_E_IO, "cannot map %s: %s", name, strerror(errno)); }
     out->live = live_add(data, (uint64_t)st.st_size, out->path);
     if (!out->live) {
@@ -122,6 +145,17 @@ int32_t tn_mapping_open(const char *path, tn_mapping *out, tn_error *err) {
     if (fd >= 0) { close(fd); }
     if (code != TN_OK) { tn_mapping_close(out); }
     return code;
+}
+
+int tn_pages_fetch(const void *data, uint64_t size) {
+#if defined(MADV_POPULATE_READ)
+    enum { POPULATE = MADV_POPULATE_READ };
+#else
+    enum { POPULATE = 22 };
+#endif
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)data & ~(page - 1);
+    int code = madvise((void *)from, (uintptr_t)data + size - from, POPULATE);
+    return code != 0 && (errno == EFAULT || errno == EHWPOISON) ? -1 : 0;
 }
 
 void tn_mapping_close(tn_mapping *mapping) {

@@ -18,6 +18,11 @@ int32_t tn_mapping_open(const char *path, tn_mapping *out, tn_error *err);
 /** All zero is fine. */
 void tn_mapping_close(tn_mapping *mapping);
 
+/** Brings `size` bytes at `data`, of a mapped file, into memory and into this process's table of pages. 0, or -1 if the
+ * file was cut short or cannot be read. Where the system does not know the call (before Linux 5.14) the first
+ * look at a page brings it, or is a signal. */
+int tn_pages_fetch(const void *data, uint64_t size);
+
 /** The end of a path, short enough to leave room for the rest of a message. */
 const char *tn_path_tail(const char *path);
 

@@ -1,19 +1,57 @@
 /*
  * model.c - loading: open, prove, place. What was proved stays as it is; only here do weights get their data.
  */
+#include "gguf_mapping.h"
 #include "model_state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-/* Asks the kernel to read a weight ahead: placing comes next, and the file may be cold. A hint: it may fail.
- */
-static void read_ahead(const tn_weight *weight) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)weight->data & ~(page - 1);
-    madvise((void *)from, (uintptr_t)weight->data + weight->size - from, MADV_WILLNEED);
+/* What the system could give without swapping, in bytes; 0 if it does not say. */
+static uint64_t available_memory(void) {
+    char line[128];
+    uint64_t kib = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && kib == 0 && fgets(line, sizeof line, file)) {
+        sscanf(line, "MemAvailable: %" SCNu64, &kib);
+    }
+    if (file) { fclose(file); }
+    return kib * 1024;
+}
+
+/* Reads a weight, in parts that a caller can cancel between. */
+static int32_t read_weight(const tn_model *model, uint32_t index, const tn_model_options *options,
+                           uint64_t *done, uint64_t total, tn_error *err) {
+    enum { PART = 64 << 20 };
+    const tn_weight *weight = model->match.weights[index];
+    const tn_gguf_tensor *tensor = model->match.tensors[index];
+    for (uint64_t at = 0; at < weight->size; at += PART) {
+        uint64_t size = weight->size - at < PART ? weight->size - at : PART;
+        if (options && options->progress && options->progress(options->progress_context, *done, total)) {
+            TN_FAIL(err, TN_E_CANCELLED, "reading of weights was cancelled");
+        }
+        if (tn_pages_fetch((const uint8_t *)weight->data + at, size) != 0) {
+            TN_FAIL(err, TN_E_IO,
+                    "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
+                    tn_path_tail(tn_gguf_path(model->file, tensor->file)), tensor->name);
+        }
+        *done += size;
+    }
+    return TN_OK;
+}
+
+/* Reads all weights, in the order of the graph: in the first step every page would be a fault, and a cold file
+ * would come in small pieces. Weights that memory cannot hold are left to come when they are used. */
+static int32_t read_weights(const tn_model *model, const tn_model_options *options, tn_error *err) {
+    const tn_match *m = &model->match;
+    uint64_t total = 0, done = 0;
+    for (uint32_t i = 0; i < m->weight_count; i++) { total += m->weights[i]->size; }
+    if (total > available_memory()) { return TN_OK; }
+    for (uint32_t i = 0; i < m->weight_count; i++) {
+        TN_TRY(read_weight(model, i, options, &done, total, err));
+    }
+    return TN_OK;
 }
 
 /* Companion scales become floats of our own: in the file they may be of any format and alignment. */
@@ -30,10 +68,8 @@ static int32_t decode_companions(tn_match *m, tn_error *err) {
 
 static int32_t place(tn_model *model, const tn_model_options *options, tn_error *err) {
     tn_match *m = &model->match;
-    for (uint32_t i = 0; i < m->weight_count; i++) {
-        m->weights[i]->data = m->tensors[i]->data;
-        read_ahead(m->weights[i]);
-    }
+    for (uint32_t i = 0; i < m->weight_count; i++) { m->weights[i]->data = m->tensors[i]->data; }
+    TN_TRY(read_weights(model, options, err));
     TN_TRY(decode_companions(m, err));
     tn_place place = {.weight_count = m->weight_count,
                       .weights = (const tn_weight *const *)m->weights,

@@ -7,6 +7,7 @@
 struct tn_part {
     char *path, *name; /**< the target; PATH.part-XXXXXX, or NULL while the file has no name */
     FILE *out;
+    char *buffer;  /**< of `out` */
     unsigned mode; /**< of the file that it will replace, kept; 0: there is none */
     int sealed;    /**< on disk, not yet in its place */
     int lost;      /**< errno of what could not be written: it stays so */

@@ -3,7 +3,6 @@
 
 #include "gguf_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -114,33 +113,17 @@ void tn_piece_measure(const tn_quantize_plan *plan, tn_piece_needs *out) {
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
-/* The pages that a piece's source touches. Neighbours share the outer ones, which then come and go again. */
-static void *pages_of(const tn_piece *piece, size_t *size) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)piece->from & ~(page - 1);
-    *size = (uintptr_t)piece->from + piece->from_size - from;
-    return (void *)from;
-}
-
-/* Without this the first look at a page that cannot be read would be a signal. Where the system does not know it
- * (before Linux 5.14) that is how it stays. */
 int32_t tn_piece_fetch(const tn_quantize_plan *plan, const tn_piece *piece, tn_error *err) {
-    size_t size;
-    void *pages = pages_of(piece, &size);
-#if defined(MADV_POPULATE_READ)
-    enum { POPULATE = MADV_POPULATE_READ };
-#else
-    enum { POPULATE = 22 };
-#endif
-    if (madvise(pages, size, POPULATE) == 0 || (errno != EFAULT && errno != EHWPOISON)) { return TN_OK; }
+    if (tn_pages_fetch(piece->from, piece->from_size) == 0) { return TN_OK; }
     const tn_gguf_tensor *source = plan->tensors[piece->tensor].source;
     TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
             tn_plan_source(plan, source), source->name);
 }
 
 void tn_piece_release(const tn_piece *piece) {
-    size_t size;
-    void *pages = pages_of(piece, &size);
-    madvise(pages, size, MADV_DONTNEED); /* of a file's pages: it only forgets where they are */
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)piece->from & ~(page - 1);
+    size_t size = (uintptr_t)piece->from + piece->from_size - from;
+    madvise((void *)from, size, MADV_DONTNEED); /* of a file's pages: it only forgets where they are */
 }
 
 /* ---- converting ---------------------------------------------------------------------------------------- */

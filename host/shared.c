@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 int report_error(const tn_error *err) {
     fputs("tenon: ", stderr);
@@ -43,7 +44,10 @@ int open_engine(const struct options *options, tn_engine **out) {
 }
 
 static uint32_t on_progress(void *context, uint64_t done, uint64_t total) {
-    (void)context, (void)done, (void)total;
+    struct progress *progress = context; /* or NULL */
+    if (progress && now_seconds() - progress->start > 0.5) {
+        progress_show(progress, done, total, "reading weights: %3.0f %%", 100 * (double)done / (double)total);
+    }
     return interrupted();
 }
 
@@ -74,8 +78,12 @@ int load_model(tn_engine *engine, const struct options *options, bool need_token
     tn_error err = TN_ERROR_INIT;
     tn_model_options wanted = model_options(options);
     wanted.no_tokenizer = !need_tokenizer;
+    struct progress progress;
+    progress_begin(&progress, !options->quiet && isatty(STDERR_FILENO) == 1);
+    wanted.progress_context = &progress;
     tn_fit *fit = NULL;
     int32_t code = tn_model_load(engine, options->model, &wanted, out, &fit, &err);
+    progress_end(&progress);
     int status = EXIT_DONE;
     if (code != TN_OK && fit && tn_fit_code(fit) != TN_OK) {
         fprintf(stderr, "tenon: %s is refused:\n", options->model);

@@ -194,6 +194,7 @@ int main(int argc, char **argv) {
         perror("mmap");
         return 1;
     }
+    if (argc <= 4 || strcmp(argv[4], "small") != 0) { madvise(memory, bytes, MADV_HUGEPAGE); }
     float *out = malloc(ACTS * (bytes / 16 + 64));
     for (const char *const *name = format_names; *name; name++) {
         const tn_format *format = format_open(*name);

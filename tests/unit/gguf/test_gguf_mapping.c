@@ -66,6 +66,31 @@ static void check_edges(void) {
     expect(tn_gguf_mapped_at(start) == NULL, "a closed file is gone");
 }
 
+/* Pages of this process, whatever they hold. */
+static unsigned long pages_taken(void) {
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    expect(statm && fscanf(statm, "%lu", &pages) == 1, "the size of this process is known");
+    if (statm) { fclose(statm); }
+    return pages;
+}
+
+/* Files begin where huge pages can; what is mapped to find such a place does not stay. */
+static void check_huge_pages(void) {
+    tn_gguf_close(open_sound(paths[0])); /* the list grows once */
+    unsigned long before = pages_taken();
+    tn_gguf *files[20];
+    for (int i = 0; i < 20; i++) {
+        files[i] = open_sound(paths[0]);
+        uintptr_t start =
+            (uintptr_t)tn_gguf_tensor_at(files[i], 0)->data - tn_gguf_tensor_at(files[i], 0)->offset;
+        expect(start % (2 << 20) == 0, "a file begins at a multiple of 2 MiB");
+    }
+    expect(pages_taken() - before < 512, "twenty small files take less than one huge page of addresses");
+    for (int i = 0; i < 20; i++) { tn_gguf_close(files[i]); }
+    expect(pages_taken() - before < 100, "closed files take no addresses");
+}
+
 static sigjmp_buf back;
 static const char *volatile found_in_handler;
 
@@ -108,6 +133,7 @@ int main(void) {
     }
     tn_image_free(&image);
     check_edges();
+    check_huge_pages();
     check_threads();
     check_cut_file();
     for (int i = 0; i < THREADS; i++) { free(paths[i]); }

@@ -1,9 +1,11 @@
 /* What a session refuses, in which words, and that a failed call leaves everything as it was. */
 #include "session_rig.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static tn_model *model;
 static tn_session *session;
@@ -169,9 +171,32 @@ Test(session_faults, placing_can_be_stopped) {
     tn_model *stopped = NULL;
     tn_fit *fit = NULL;
     int32_t code = tn_model_load(rig_engine(), rig_data("models/llama.gguf"), &options, &stopped, &fit, &err);
-    cr_expect(calls == 0 || code == TN_E_CANCELLED, "%d calls, then %s", calls, tn_code_text(code));
+    cr_expect(calls == 1 && code == TN_E_CANCELLED, "%d calls, then %s", calls, tn_code_text(code));
     tn_fit_free(fit);
     tn_model_close(stopped);
+}
+
+static uint32_t cut_short(void *context, uint64_t done, uint64_t total) {
+    (void)total;
+    if (done == 0) { cr_assert_eq(truncate(context, 8192), 0); }
+    return 0;
+}
+
+/* The weights are read when a model is loaded: what cannot be read is an error then, and no signal later. */
+Test(session_faults, a_file_that_is_cut_short_while_it_is_loaded) {
+    size_t size;
+    char *folder = tn_test_folder(), *path = tn_test_path(folder, "cut.gguf");
+    unsigned char *data = tn_test_read(rig_data("models/llama.gguf"), &size);
+    tn_test_write(path, data, size);
+    tn_model_options options = {.backend = "reference", .progress = cut_short, .progress_context = path};
+    tn_error err = TN_ERROR_INIT;
+    tn_model *loaded = NULL;
+    cr_expect_eq(tn_model_load(rig_engine(), path, &options, &loaded, NULL, &err), TN_E_IO);
+    cr_expect(strstr(err.text, "cut.gguf: tensor ") && strstr(err.text, "cut short"), "%s", err.text);
+    cr_expect_null(loaded);
+    free(data);
+    free(path);
+    tn_test_folder_remove(folder);
 }
 
 Test(session_faults, a_fit_beside_its_model) {
