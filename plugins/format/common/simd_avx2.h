@@ -48,8 +48,9 @@ TN_INLINE __m256i tn_words8(const tn_row_group *rows, uint64_t offset) {
 
 /** The binary16 in the lower and in the upper half of each lane, as floats. */
 TN_INLINE void tn_split_halves(__m256i words, __m256 *lower, __m256 *upper) {
-    __m256i low = _mm256_and_si256(words, _mm256_set1_epi32(0xffff)), high = _mm256_srli_epi32(words, 16);
-    __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+    __m256i apart =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+    __m256i both = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words, apart), 0xd8);
     *lower = _mm256_cvtph_ps(_mm256_castsi256_si128(both));
     *upper = _mm256_cvtph_ps(_mm256_extracti128_si256(both, 1));
 }

@@ -3,6 +3,8 @@
 #define TENON_IQ3_S_LOOK_UP_H
 
 #include "iq3_s_kernels.h"
+
+#define TN_IQ_INDEX_BYTES 64
 #include "iq_look_up.h"
 
 TN_INLINE void open_subs8(const uint8_t *const *blocks, uint32_t half, __m256i *subs) {
@@ -26,11 +28,20 @@ TN_INLINE void open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready)
     ready->signs = tn_iq_signs_of_bytes(block + 74 + 16 * half);
 }
 
-TN_INLINE void entries(const uint8_t *index, __m256i *magnitudes) {
-    tn_iq3_entries(tn_iq3_s_codebook, index, 16, tn_iq_split_words, magnitudes);
+TN_INLINE void open_halves(const uint8_t *block, tn_iq_half *halves) {
+    open_half(block, 0, &halves[0]);
+    open_half(block, 1, &halves[1]);
 }
 
-static const tn_iq_type type = {110, 32, 1, open_half, entries, open_subs8, open_subs};
+TN_INLINE void find(const uint8_t *index, tn_iq_found *found) {
+    tn_iq3_entries(tn_iq3_s_codebook, index, 16, tn_iq_split_words, found->whole);
+}
+
+TN_INLINE __m256i entries(const tn_iq_found *found, uint32_t k) {
+    return found->whole[k];
+}
+
+static const tn_iq_type type = {110, 32, 1, open_halves, find, entries, open_subs8, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif
