@@ -1,6 +1,6 @@
 /*
  * adapter.c - adapters of a fit: opened, judged, claimed. Everything that does not belong to the model at hand is a
- * reason, with the file and the tensor it is about.
+ * reason, with the file and the tensor it is about. Unlike a model's, all their numbers are looked at: they are few.
  */
 #include "fit.h"
 #include "gguf_value.h"
@@ -85,13 +85,49 @@ static double read_alpha(struct opened *o) {
         fault(o, TN_E_PARAM_TYPE, key, "something else", "a finite float");
         return 0;
     }
+    if (!isfinite((float)(alpha * o->asked->scale))) {
+        fault(o, TN_E_PARAM_INVALID, key, "a number too large",
+              "one whose product with the scale is a float");
+    }
     return alpha;
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------- */
 
-/* A weight for a tensor of the file; 0: no memory. */
-static uint32_t claim(struct opened *o, const tn_gguf_tensor *t) {
+/* The first number of a tensor that is none is a fault. */
+static void judge_numbers(struct opened *o, const tn_gguf_tensor *t, const float *row, uint64_t number) {
+    char found[128];
+    uint64_t column = 0;
+    while (column < t->dims[0] && isfinite(row[column])) { column++; }
+    if (column == t->dims[0]) { return; }
+    snprintf(found, sizeof found, "%s at [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
+             isnan(row[column]) ? "NaN" : "an infinite number", column, number % t->dims[1],
+             number / t->dims[1]);
+    fault(o, TN_E_FILE_DAMAGED, t->name, found, "finite numbers");
+}
+
+/* Goes through all numbers of a tensor, and keeps them in `all` unless it is NULL. A format that nobody can read is a
+ * reason already. */
+static void read_numbers(struct opened *o, const tn_gguf_tensor *t, float *all) {
+    const tn_fit_format *f = tn_fit_format_of(o->fit, t->type);
+    uint64_t rows = t->elements / t->dims[0], total = o->fit->reasons.total;
+    if (f && (!f->format || !t->data)) { return; }
+    float *row = calloc(t->dims[0], sizeof *row);
+    if (!f || !row) {
+        o->fit->reasons.no_memory = 1;
+    } else {
+        uint64_t row_bytes = t->dims[0] / f->format->block * f->format->block_bytes;
+        for (uint64_t r = 0; r < rows && o->fit->reasons.total == total; r++) {
+            float *to = all ? all + r * t->dims[0] : row;
+            f->format->decode(f->self, (const unsigned char *)t->data + r * row_bytes, t->dims[0], to);
+            judge_numbers(o, t, to, r);
+        }
+    }
+    free(row);
+}
+
+/* The next weight of the graph; 0: no memory. */
+static uint32_t add_weight(struct opened *o, const tn_gguf_tensor *t) {
     tn_match *m = &o->fit->match;
     tn_weight *w = tn_fit_weight(o->fit, t);
     if (!w) {
@@ -104,6 +140,38 @@ static uint32_t claim(struct opened *o, const tn_gguf_tensor *t) {
     return w->id = ++m->weight_count;
 }
 
+/* A weight for a tensor of the file. */
+static uint32_t claim(struct opened *o, const tn_gguf_tensor *t) {
+    read_numbers(o, t, NULL);
+    return add_weight(o, t);
+}
+
+/* A weight for a tensor [cols, rows] of the file turned over, [rows, cols], of floats; 0: it has no data either. */
+static uint32_t claim_turned(struct opened *o, const tn_gguf_tensor *t) {
+    if (!t->data) { return 0; }
+    tn_arena *arena = &o->fit->match.arena;
+    int64_t type = tn_engine_type_number(o->fit->match.engine, "F32");
+    float *numbers = calloc(t->elements, sizeof *numbers);
+    float *turned = tn_arena_array(arena, t->elements, sizeof *turned);
+    tn_gguf_tensor *made = tn_arena_copy(arena, t, sizeof *t);
+    bool whole = numbers && turned && made && (made->name = tn_arena_format(arena, "%s.turned", t->name));
+    if (whole) {
+        read_numbers(o, t, numbers);
+        for (uint64_t i = 0; i < t->elements; i++) {
+            turned[i % t->dims[0] * t->dims[1] + i / t->dims[0]] = numbers[i];
+        }
+        made->type = (uint32_t)type;
+        made->dims[0] = t->dims[1];
+        made->dims[1] = t->dims[0];
+        made->size = t->elements * sizeof *turned;
+        made->data = turned;
+    } else {
+        o->fit->reasons.no_memory = 1;
+    }
+    free(numbers);
+    return whole ? add_weight(o, made) : 0;
+}
+
 /* The model's weight of that name; 0: the architecture reads no such tensor. */
 static uint32_t target_of(const struct opened *o, const char *name) {
     const tn_match *m = &o->fit->match;
@@ -114,15 +182,22 @@ static uint32_t target_of(const struct opened *o, const char *name) {
     return 0;
 }
 
-static void shape_fault(struct opened *o, const tn_gguf_tensor *t, uint64_t cols, uint64_t rows) {
+static void shape_fault(struct opened *o, const tn_gguf_tensor *t, uint64_t cols, uint64_t rows,
+                        uint64_t count) {
     char found[96], wanted[128];
     snprintf(found, sizeof found, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", t->dims[0], t->dims[1],
              t->dims[2] * t->dims[3]);
-    snprintf(wanted, sizeof wanted, "[%" PRIu64 ", %" PRIu64 "] for the tensor it adapts", cols, rows);
+    snprintf(wanted, sizeof wanted, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "] for the tensor it adapts", cols,
+             rows, count);
     fault(o, TN_E_TENSOR_SHAPE, t->name, found, wanted);
 }
 
-/* `a` is [in, rank], `b` [rank, out] for a matrix [in, out]. */
+static bool has_shape(const tn_gguf_tensor *t, uint64_t cols, uint64_t rows, uint64_t count) {
+    return t->dims[0] == cols && t->dims[1] == rows && t->dims[2] * t->dims[3] == count;
+}
+
+/* `a` is [in, rank], `b` [rank, out] for a matrix [in, out], and as many of them for as many; of a table [width, rows] it
+ * is [rank, rows] and [rank, width]. Only a table that the graph looks up takes the latter: that is known later. */
 static void take_pair(struct opened *o, const char *name, const tn_gguf_tensor *a, const tn_gguf_tensor *b,
                       double alpha) {
     tn_adapters *adapters = &o->fit->match.adapters;
@@ -132,20 +207,24 @@ static void take_pair(struct opened *o, const char *name, const tn_gguf_tensor *
         return;
     }
     const tn_weight *w = o->fit->match.weights[target - 1];
-    uint64_t rank = a->dims[1];
-    if (w->count != 1) {
-        fault(o, TN_E_PARAM_UNSUPPORTED, a->name, "an adapter of experts", "adapters of single matrices");
-    } else if (a->dims[0] != w->cols || a->dims[2] * a->dims[3] != 1) {
-        shape_fault(o, a, w->cols, rank);
-    } else if (b->dims[0] != rank || b->dims[1] != w->rows || b->dims[2] * b->dims[3] != 1) {
-        shape_fault(o, b, rank, w->rows);
+    uint64_t rank = b->dims[0];
+    tn_adapter_pair pair = {.file = o->asked->path, .name = w->name, .target = target};
+    pair.scale = alpha != 0 ? o->asked->scale * alpha / (double)rank : o->asked->scale;
+    if (has_shape(a, w->cols, rank, w->count) && has_shape(b, rank, w->rows, w->count)) {
+        pair.a = claim(o, a);
+        pair.b = claim(o, b);
+    } else if (w->count == 1 && has_shape(a, rank, w->rows, 1) && has_shape(b, rank, w->cols, 1)) {
+        pair.b = pair.rows = claim(o, a);
+        pair.rows_b = add_weight(o, b);
+        pair.a = claim_turned(o, b);
+    } else if (!has_shape(a, w->cols, a->dims[1], w->count)) {
+        shape_fault(o, a, w->cols, rank, w->count);
+        return;
     } else {
-        tn_adapter_pair *pair = &adapters->pairs[adapters->pair_count++];
-        *pair = (tn_adapter_pair){.file = o->asked->path, .name = w->name, .target = target};
-        pair->a = claim(o, a);
-        pair->b = claim(o, b);
-        pair->scale = alpha != 0 ? o->asked->scale * alpha / (double)rank : o->asked->scale;
+        shape_fault(o, b, a->dims[1], w->rows, w->count);
+        return;
     }
+    if (pair.a && pair.b) { adapters->pairs[adapters->pair_count++] = pair; }
 }
 
 /* The name without its suffix, in `out`; false if it does not end so. */
@@ -192,7 +271,7 @@ static void take_direction(struct opened *o, const tn_gguf_tensor *t) {
         snprintf(wanted, sizeof wanted, "direction.1 to direction.%" PRIu32, facts->layers - 1);
         fault(o, TN_E_TENSOR_UNREAD, t->name, "a tensor", wanted);
     } else if (t->elements != facts->width || t->dims[0] != facts->width) {
-        shape_fault(o, t, facts->width, 1);
+        shape_fault(o, t, facts->width, 1, 1);
     } else if (!o->asked->last || (layer >= o->asked->first && layer <= o->asked->last)) {
         tn_adapter_direction *d = &adapters->directions[adapters->direction_count++];
         *d =
@@ -233,7 +312,9 @@ int32_t tn_fit_adapters_open(tn_fit *fit, tn_error *err) {
             adapters->files[i] = NULL;
             continue;
         }
-        adapters->tensor_count += tn_gguf_tensor_count(adapters->files[i]);
+        uint64_t tensors = tn_gguf_tensor_count(adapters->files[i]);
+        adapters->tensor_count += tensors;
+        adapters->weight_most += tensors + tensors / 2; /* of a pair three at most */
     }
     adapters->pairs = tn_arena_array(&fit->match.arena, adapters->tensor_count, sizeof *adapters->pairs);
     adapters->directions =
@@ -255,7 +336,6 @@ void tn_fit_adapters_claim(tn_fit *fit) {
     }
 }
 
-/* A table that tokens are looked up in cannot be adapted at a product. */
 static bool is_looked_up(const tn_graph *graph, uint32_t weight) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const tn_node *node = graph->nodes[i];
@@ -269,9 +349,15 @@ void tn_fit_adapters_used(tn_fit *fit) {
     for (uint32_t i = 0; i < m->adapters.pair_count; i++) {
         const tn_adapter_pair *pair = &m->adapters.pairs[i];
         struct opened o = {.fit = fit, .asked = &(tn_adapter){.path = pair->file}};
-        if (is_looked_up(m->graph, pair->target)) {
-            fault(&o, TN_E_PARAM_UNSUPPORTED, pair->name, "a table that tokens are looked up in",
-                  "adapters of matrices that are multiplied only");
+        bool looked_up = is_looked_up(m->graph, pair->target);
+        if (looked_up != (pair->rows != 0)) {
+            const tn_weight *w = m->weights[pair->target - 1];
+            uint64_t rank = m->weights[pair->b - 1]->cols;
+            if (looked_up) {
+                shape_fault(&o, m->tensors[pair->a - 1], rank, w->rows, 1);
+            } else {
+                shape_fault(&o, m->tensors[pair->rows - 1], w->cols, rank, 1);
+            }
         } else if (!pair->uses) {
             fault(&o, TN_E_PARAM_UNSUPPORTED, pair->name, "a tensor that multiplies nothing for this purpose",
                   "adapters of matrices that are multiplied");

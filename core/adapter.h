@@ -7,6 +7,10 @@
  *     y = W x + b  +  s B (A x)        s = scale * alpha / rank          https://arxiv.org/abs/2106.09685
  *
  * and behind the `mark` of a layer's output x + scale * direction. So every backend can do it, and no plugin knows.
+ * `experts` with an adapted matrix are written in their parts, each product with its addition behind it.
+ *
+ * A table that rows are looked up in has its pair the other way round, A a table as well: a row of W' = W + s (B A)^T is
+ * w + s B a. Where such a table multiplies too (tied output), that is W x + s A (B^T x).
  */
 #ifndef TENON_ADAPTER_H
 #define TENON_ADAPTER_H
@@ -17,8 +21,10 @@
 /** One low-rank pair. Weights by number. */
 typedef struct tn_adapter_pair {
     const char *file, *name; /**< for messages: the adapter's path, the adapted tensor */
-    uint32_t target, a, b;
-    uint32_t uses; /**< products that it was added to */
+    uint32_t target;
+    uint32_t a, b;         /**< of a product; of a table: B turned over, and A */
+    uint32_t rows, rows_b; /**< of a table: A and B; else 0 */
+    uint32_t uses;         /**< products and tables that it was added to */
     double scale;
 } tn_adapter_pair;
 
@@ -35,6 +41,7 @@ typedef struct tn_adapters {
     tn_gguf **files;
     uint32_t file_count;
     uint64_t tensor_count; /**< of all files */
+    uint64_t weight_most;  /**< weights that may be made of them */
     tn_adapter_pair *pairs;
     uint32_t pair_count;
     tn_adapter_direction *directions;

@@ -4,6 +4,7 @@
  */
 #include "fit.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,28 @@ static int open_architecture(tn_fit *fit, const char *name) {
     return 1;
 }
 
+/* Neither the user nor the file says how long a text may get. */
+static void refuse_context(tn_fit *fit) {
+    const tn_meta *meta = tn_gguf_meta(fit->match.file);
+    tn_kv kv = {.struct_size = sizeof kv};
+    int64_t n = 0;
+    char found[32] = "no number that can be used";
+    const char *key = tn_arena_format(&fit->reasons.arena, "%s.context_length", fit->architecture);
+    if (!key) {
+        fit->reasons.no_memory = 1;
+    } else if (meta->find(meta, key, &kv) != TN_OK) {
+        snprintf(found, sizeof found, "absent");
+    } else if (tn_kv_int(&kv, 0, &n)) {
+        snprintf(found, sizeof found, "%" PRId64, n);
+    } else if (kv.type == TN_KV_U64) {
+        uint64_t large;
+        memcpy(&large, kv.data, sizeof large);
+        snprintf(found, sizeof found, "%" PRIu64, large);
+    }
+    tn_reasons_add(&fit->reasons, TN_E_PARAM_INVALID, key, found, "1 to 2147483647",
+                   "choose how many tokens a text may have with -c N");
+}
+
 static void choose_context(tn_fit *fit) {
     tn_match *m = &fit->match;
     m->context = fit->options.context ? fit->options.context : m->facts.context;
@@ -174,12 +197,16 @@ static void choose_context(tn_fit *fit) {
                  : m->facts.kind == TN_ARCH_RECOGNISER ? TN_PURPOSE_RECOGNISE
                                                        : TN_PURPOSE_GENERATE;
     char found[32], wanted[64];
+    if (!m->context || (!fit->options.context && m->context > INT32_MAX)) {
+        refuse_context(fit);
+        return;
+    }
     snprintf(found, sizeof found, "%u", m->context);
     if (m->facts.context_limit && m->context > m->facts.context_limit) {
         snprintf(wanted, sizeof wanted, "at most %u", m->facts.context_limit);
         tn_reasons_add(&fit->reasons, TN_E_PARAM_INVALID, "context", found, wanted,
                        "the model has learned positions");
-    } else if (m->context < 1 || m->context > INT32_MAX) {
+    } else if (m->context > INT32_MAX) {
         tn_reasons_add(&fit->reasons, TN_E_PARAM_INVALID, "context", found, "1 to 2147483647", NULL);
     }
 }

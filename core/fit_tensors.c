@@ -344,7 +344,7 @@ int32_t tn_fit_tensors(tn_fit *fit, tn_error *err) {
     struct audit audit = {.fit = fit};
     int32_t code = count_formats(fit, err);
     if (code == TN_OK && fit->configured && layers_can_be_there(fit)) {
-        code = make_room(&fit->match, fit->tensor_count + fit->match.adapters.tensor_count, err);
+        code = make_room(&fit->match, fit->tensor_count + fit->match.adapters.weight_most, err);
         if (code == TN_OK) { code = index_tensors(&audit, err); }
         if (code == TN_OK) { code = run_claims(&audit, err); }
     }

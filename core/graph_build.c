@@ -123,6 +123,22 @@ static tn_graph_scope scope_of(const tn_graph_builder *b) {
                             b->values.count, b->weights, b->weight_count};
 }
 
+/* A copy that is sound; it is not part of the graph yet. */
+static int32_t check_node(tn_graph_builder *b, const tn_node *from, tn_node **out, tn_graph_results *results,
+                          tn_error *err) {
+    tn_node *node = NULL;
+    TN_TRY(copy_node(b, from, &node, err));
+    if (!tn_op_name(node->op)) { return tn_node_wrong(node, err, "op %d does not exist", (int)node->op); }
+    if (node->layer < -1) {
+        return tn_node_wrong(node, err, "layer %d, expected -1 or more", (int)node->layer);
+    }
+    TN_TRY(copy_attributes(b, node, err));
+    tn_graph_scope scope = scope_of(b);
+    TN_TRY(tn_graph_check_node(&scope, node, results, err));
+    *out = node;
+    return copy_pointees(b, node, err);
+}
+
 static int32_t append_results(tn_graph_builder *b, tn_node *node, const tn_graph_results *results,
                               tn_error *err) {
     node->result = results->count ? b->values.count + 1 : 0;
@@ -138,19 +154,9 @@ static int32_t append_results(tn_graph_builder *b, tn_node *node, const tn_graph
     return append(&b->nodes, node) && append(&b->own, b->adding_own ? node : NULL) ? TN_OK : no_memory(err);
 }
 
-static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *result, tn_error *err) {
-    tn_node *node = NULL;
-    tn_graph_results results;
-    TN_TRY(copy_node(b, from, &node, err));
-    if (!tn_op_name(node->op)) { return tn_node_wrong(node, err, "op %d does not exist", (int)node->op); }
-    if (node->layer < -1) {
-        return tn_node_wrong(node, err, "layer %d, expected -1 or more", (int)node->layer);
-    }
-    TN_TRY(copy_attributes(b, node, err));
-    tn_graph_scope scope = scope_of(b);
-    TN_TRY(tn_graph_check_node(&scope, node, &results, err));
-    TN_TRY(copy_pointees(b, node, err));
-    TN_TRY(append_results(b, node, &results, err));
+static int32_t append_node(tn_graph_builder *b, tn_node *node, const tn_graph_results *results,
+                           uint32_t *result, tn_error *err) {
+    TN_TRY(append_results(b, node, results, err));
     for (int i = 0; i < TN_NODE_INPUTS; i++) {
         if (node->inputs[i]) { ((tn_value *)b->values.items[node->inputs[i] - 1])->uses++; }
     }
@@ -160,37 +166,62 @@ static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *res
 
 /* ---- adapters --------------------------------------------------------------------------------------- */
 
-/* A node of our own behind the author's node `of`: its name and a word, its layer. */
+/* A node of our own for the author's node `of`: its name and a word, its layer. */
 static int32_t take_own(tn_graph_builder *b, const tn_node *of, int32_t op, const char *word,
-                        const uint32_t inputs[2], uint32_t weight, const void *attributes, uint32_t *result,
-                        tn_error *err) {
+                        const uint32_t inputs[2], const uint32_t weights[2], const void *attributes,
+                        uint32_t *result, tn_error *err) {
     char name[512];
+    tn_node *copy = NULL;
+    tn_graph_results results;
     snprintf(name, sizeof name, "%.400s.%s", of->name, word);
     const tn_node node = {.struct_size = sizeof node,
                           .op = op,
                           .name = name,
                           .layer = of->layer,
                           .inputs = {inputs[0], inputs[1]},
-                          .weights = {weight},
+                          .weights = {weights[0], weights[1]},
                           .attributes = attributes};
+    TN_TRY(check_node(b, &node, &copy, &results, err));
     b->adding_own = true;
-    int32_t code = take_node(b, &node, result, err);
+    int32_t code = append_node(b, copy, &results, result, err);
     b->adding_own = false;
     return code;
 }
 
-/* y + s B (A x) */
-static int32_t add_pair(tn_graph_builder *b, const tn_node *of, tn_adapter_pair *pair, uint32_t *y,
-                        tn_error *err) {
+static const uint32_t none[2];
+
+/* y + s delta */
+static int32_t add_delta(tn_graph_builder *b, const tn_node *of, double s, uint32_t delta, uint32_t *y,
+                         tn_error *err) {
+    const tn_scale scale = {.struct_size = sizeof scale, .factor = s}, sum = {.struct_size = sizeof sum};
+    TN_TRY(take_own(b, of, TN_OP_scale, "lora", (uint32_t[2]){delta}, none, &scale, &delta, err));
+    return take_own(b, of, TN_OP_add, "adapted", (uint32_t[2]){*y, delta}, none, &sum, y, err);
+}
+
+/* y + s B (A x), of experts by the same route. */
+static int32_t add_product(tn_graph_builder *b, const tn_node *of, tn_adapter_pair *pair, uint32_t *y,
+                           tn_error *err) {
     const tn_linear linear = {.struct_size = sizeof linear};
-    const tn_scale scale = {.struct_size = sizeof scale, .factor = pair->scale},
-                   sum = {.struct_size = sizeof sum};
-    uint32_t x[2] = {of->inputs[0]};
-    TN_TRY(take_own(b, of, TN_OP_linear, "lora_a", x, pair->a, &linear, &x[0], err));
-    TN_TRY(take_own(b, of, TN_OP_linear, "lora_b", x, pair->b, &linear, &x[0], err));
-    TN_TRY(take_own(b, of, TN_OP_scale, "lora", x, 0, &scale, &x[0], err));
+    uint32_t x[2] = {of->inputs[0], of->inputs[1]};
+    TN_TRY(take_own(b, of, of->op, "lora_a", x, (uint32_t[2]){pair->a}, &linear, &x[0], err));
+    TN_TRY(take_own(b, of, of->op, "lora_b", x, (uint32_t[2]){pair->b}, &linear, &x[0], err));
     pair->uses++;
-    return take_own(b, of, TN_OP_add, "adapted", (uint32_t[2]){*y, x[0]}, 0, &sum, y, err);
+    return add_delta(b, of, pair->scale, x[0], y, err);
+}
+
+/* y + s B a: y is a row of the table, times its scale, a that row of A. (libtenon makes no steps with rows that are given as
+ * numbers: to those nothing would have to be added.) */
+static int32_t add_row(tn_graph_builder *b, const tn_node *of, tn_adapter_pair *pair, uint32_t *y,
+                       tn_error *err) {
+    const tn_linear linear = {.struct_size = sizeof linear};
+    const tn_embed *table = of->attributes;
+    tn_embed embed = *table;
+    uint32_t x[2] = {0};
+    embed.scale = 1;
+    TN_TRY(take_own(b, of, TN_OP_embed, "lora_a", none, (uint32_t[2]){pair->rows}, &embed, &x[0], err));
+    TN_TRY(take_own(b, of, TN_OP_linear, "lora_b", x, (uint32_t[2]){pair->rows_b}, &linear, &x[0], err));
+    pair->uses++;
+    return add_delta(b, of, pair->scale * table->scale, x[0], y, err);
 }
 
 /* y + s direction: the direction is a table of one row, which every row of y gets. */
@@ -199,23 +230,82 @@ static int32_t add_direction(tn_graph_builder *b, const tn_node *of, tn_adapter_
     const tn_embed embed = {.struct_size = sizeof embed, .by = TN_EMBED_TYPE, .scale = d->scale};
     const tn_scale sum = {.struct_size = sizeof sum};
     uint32_t v;
-    TN_TRY(take_own(b, of, TN_OP_embed, "direction", (uint32_t[2]){0}, d->weight, &embed, &v, err));
+    TN_TRY(take_own(b, of, TN_OP_embed, "direction", none, (uint32_t[2]){d->weight}, &embed, &v, err));
     d->uses++;
-    return take_own(b, of, TN_OP_add, "steered", (uint32_t[2]){*y, v}, 0, &sum, y, err);
+    return take_own(b, of, TN_OP_add, "steered", (uint32_t[2]){*y, v}, none, &sum, y, err);
 }
 
 /* What adapters add behind the last node; *y is its result, and then the sum. */
 static int32_t adapt(tn_graph_builder *b, uint32_t *y, tn_error *err) {
     const tn_node *node = b->nodes.items[b->nodes.count - 1];
-    for (uint32_t i = 0; node->op == TN_OP_linear && i < b->adapters->pair_count; i++) {
+    bool product = node->op == TN_OP_linear || node->op == TN_OP_expert_linear;
+    for (uint32_t i = 0; i < b->adapters->pair_count; i++) {
         tn_adapter_pair *pair = &b->adapters->pairs[i];
-        if (pair->target == node->weights[0]) { TN_TRY(add_pair(b, node, pair, y, err)); }
+        if (pair->target != node->weights[0]) { continue; }
+        if (product) { TN_TRY(add_product(b, node, pair, y, err)); }
+        if (node->op == TN_OP_embed && pair->rows) { TN_TRY(add_row(b, node, pair, y, err)); }
     }
     for (uint32_t i = 0; node->op == TN_OP_mark && i < b->adapters->direction_count; i++) {
         tn_adapter_direction *d = &b->adapters->directions[i];
         if (d->layer == node->layer) { TN_TRY(add_direction(b, node, d, y, err)); }
     }
     return TN_OK;
+}
+
+/* ---- adapters of experts ----------------------------------------------------------------------------- */
+
+enum { GATE, UP, DOWN, BIASES };
+
+/* An adapter changes a matrix inside of this node. */
+static bool is_taken_apart(const tn_graph_builder *b, const tn_node *node) {
+    for (uint32_t i = 0; node->op == TN_OP_experts && i < b->adapters->pair_count; i++) {
+        for (uint32_t slot = GATE; slot <= DOWN; slot++) {
+            if (b->adapters->pairs[i].target == node->weights[slot]) { return true; }
+        }
+    }
+    return false;
+}
+
+/* The product of one matrix of each chosen expert with x, and what adapts it. */
+static int32_t take_matrix(tn_graph_builder *b, const tn_node *of, uint32_t slot, uint32_t x, uint32_t *y,
+                           tn_error *err) {
+    static const char *const words[] = {"gate", "up", "down"};
+    const tn_linear linear = {.struct_size = sizeof linear};
+    const uint32_t inputs[2] = {x, of->inputs[1]},
+                   weights[2] = {of->weights[slot], of->weights[slot + BIASES]};
+    TN_TRY(take_own(b, of, TN_OP_expert_linear, words[slot], inputs, weights, &linear, y, err));
+    return adapt(b, y, err);
+}
+
+/* The op in its parts: the same numbers, with a place for adapters behind each product. */
+static int32_t take_apart(tn_graph_builder *b, const tn_node *of, uint32_t *result, tn_error *err) {
+    const tn_experts *e = of->attributes;
+    const tn_glu glu = {sizeof glu, e->act, e->alpha, e->limit, e->offset};
+    const tn_act_op act = {sizeof act, e->act, e->alpha};
+    const tn_scale sum = {.struct_size = sizeof sum};
+    uint32_t h[2] = {0};
+    if (of->weights[GATE]) {
+        TN_TRY(take_matrix(b, of, GATE, of->inputs[0], &h[0], err));
+        TN_TRY(take_matrix(b, of, UP, of->inputs[0], &h[1], err));
+        TN_TRY(take_own(b, of, TN_OP_glu, "hidden", h, none, &glu, &h[0], err));
+    } else {
+        TN_TRY(take_matrix(b, of, UP, of->inputs[0], &h[0], err));
+        TN_TRY(take_own(b, of, TN_OP_act, "hidden", h, none, &act, &h[0], err));
+    }
+    TN_TRY(take_matrix(b, of, DOWN, h[0], &h[0], err));
+    return take_own(b, of, TN_OP_expert_sum, "sum", (uint32_t[2]){h[0], of->inputs[1]}, none, &sum, result,
+                    err);
+}
+
+/* ---- the builder's table ----------------------------------------------------------------------------- */
+
+static int32_t take_node(tn_graph_builder *b, const tn_node *from, uint32_t *result, tn_error *err) {
+    tn_node *node = NULL;
+    tn_graph_results results;
+    TN_TRY(check_node(b, from, &node, &results, err));
+    if (b->adapters && is_taken_apart(b, node)) { return take_apart(b, node, result, err); }
+    TN_TRY(append_node(b, node, &results, result, err));
+    return b->adapters ? adapt(b, result, err) : TN_OK;
 }
 
 bool tn_graph_builder_own(const tn_graph_builder *builder, uint32_t node) {
@@ -230,7 +320,7 @@ static uint32_t add(const tn_builder *table, const tn_node *node) {
     tn_graph_builder *b = table->context;
     uint32_t result = 0;
     if (b->fault.code != TN_OK || take_node(b, node, &result, &b->fault) != TN_OK) { return 0; }
-    return !b->adapters || adapt(b, &result, &b->fault) == TN_OK ? result : 0;
+    return result;
 }
 
 /* ---- the whole graph -------------------------------------------------------------------------------- */

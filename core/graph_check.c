@@ -313,6 +313,21 @@ static int32_t check_experts(const struct check *c, const tn_experts *a) {
     return gives_like(c, result);
 }
 
+/* x holds numbers for all chosen experts, or for each. */
+static int32_t check_expert_linear(const struct check *c, const void *a) {
+    const tn_weight *w = weight(c, 0);
+    uint32_t width = input(c, 0)->width, used = input(c, 1)->width;
+    (void)a;
+    TN_TRY(need_rows(c, 1, input(c, 0)->rows));
+    if (width != w->cols && (width % used || width / used != w->cols)) {
+        WRONG(c, "rows of %s have %" PRIu64 " numbers, the input is %" PRIu32 " wide for %" PRIu32 " experts",
+              w->name, w->cols, width, used);
+    }
+    TN_TRY(need_expert(c, 0, w->cols, w->rows));
+    TN_TRY(need_expert_bias(c, 1, w->rows));
+    return gives_like(c, w->rows > WIDTH_MOST ? w->rows : w->rows * used);
+}
+
 static int32_t need_no_factor(const struct check *c, const tn_scale *a) {
     if (a->factor != 0) { WRONG(c, "takes no factor, has %g", a->factor); }
     return TN_OK;
@@ -334,6 +349,14 @@ static int32_t check_mul(const struct check *c, const tn_scale *a) {
               maker(c, input(c, 0)), left, maker(c, input(c, 1)), right);
     }
     return gives_like(c, left > right ? left : right);
+}
+
+static int32_t check_expert_sum(const struct check *c, const tn_scale *a) {
+    uint32_t width = input(c, 0)->width, used = input(c, 1)->width;
+    TN_TRY(need_no_factor(c, a));
+    TN_TRY(need_rows(c, 1, input(c, 0)->rows));
+    if (width % used) { WRONG(c, "%" PRIu32 " experts do not divide a row of %" PRIu32, used, width); }
+    return gives_like(c, width / used);
 }
 
 static int32_t check_scale(const struct check *c, const tn_scale *a) {
@@ -409,17 +432,18 @@ struct rule {
     [TN_OP_##                                                                                                \
         op] = {#op, sizeof(type), TN_STRUCT_##type, inputs, weights, inputs_needed, weights_needed, route}
 static const struct rule rules[] = {
-    RULE(embed, tn_embed, 0, 0, 1, 1, 0),     RULE(input, tn_input, 0, 0, 0, 0, 0),
-    RULE(norm, tn_norm, 1, 1, 2, 0, 0),       RULE(linear, tn_linear, 1, 1, 2, 1, 0),
-    RULE(split, tn_split, 1, 1, 0, 0, 0),     RULE(rope, tn_rope, 1, 1, 1, 0, 0),
-    RULE(attend, tn_attend, 3, 7, 1, 0, 0),   RULE(act, tn_act_op, 1, 1, 0, 0, 0),
-    RULE(glu, tn_glu, 2, 3, 0, 0, 0),         RULE(route, tn_route, 1, 1, 1, 0, 0),
-    RULE(experts, tn_experts, 2, 3, 6, 6, 2), RULE(add, tn_scale, 2, 3, 0, 0, 0),
-    RULE(mul, tn_scale, 2, 3, 0, 0, 0),       RULE(scale, tn_scale, 1, 1, 0, 0, 0),
-    RULE(softcap, tn_scale, 1, 1, 0, 0, 0),   RULE(mark, tn_mark, 1, 1, 0, 0, 0),
-    RULE(rows, tn_scale, 1, 1, 0, 0, 0),      RULE(pool, tn_pool, 1, 1, 0, 0, 0),
-    RULE(output, tn_output, 1, 1, 1, 0, 0),   RULE(custom, tn_custom, 4, 1, 6, 0, 0),
-    RULE(clamp, tn_scale, 1, 1, 0, 0, 0),
+    RULE(embed, tn_embed, 0, 0, 1, 1, 0),      RULE(input, tn_input, 0, 0, 0, 0, 0),
+    RULE(norm, tn_norm, 1, 1, 2, 0, 0),        RULE(linear, tn_linear, 1, 1, 2, 1, 0),
+    RULE(split, tn_split, 1, 1, 0, 0, 0),      RULE(rope, tn_rope, 1, 1, 1, 0, 0),
+    RULE(attend, tn_attend, 3, 7, 1, 0, 0),    RULE(act, tn_act_op, 1, 1, 0, 0, 0),
+    RULE(glu, tn_glu, 2, 3, 0, 0, 0),          RULE(route, tn_route, 1, 1, 1, 0, 0),
+    RULE(experts, tn_experts, 2, 3, 6, 6, 2),  RULE(add, tn_scale, 2, 3, 0, 0, 0),
+    RULE(mul, tn_scale, 2, 3, 0, 0, 0),        RULE(scale, tn_scale, 1, 1, 0, 0, 0),
+    RULE(softcap, tn_scale, 1, 1, 0, 0, 0),    RULE(mark, tn_mark, 1, 1, 0, 0, 0),
+    RULE(rows, tn_scale, 1, 1, 0, 0, 0),       RULE(pool, tn_pool, 1, 1, 0, 0, 0),
+    RULE(output, tn_output, 1, 1, 1, 0, 0),    RULE(custom, tn_custom, 4, 1, 6, 0, 0),
+    RULE(clamp, tn_scale, 1, 1, 0, 0, 0),      RULE(expert_linear, tn_linear, 2, 3, 2, 1, 2),
+    RULE(expert_sum, tn_scale, 2, 3, 0, 0, 2),
 };
 _Static_assert(sizeof rules / sizeof rules[0] == TN_OP_LAST + 1, "every op has its rule");
 

@@ -2,8 +2,8 @@
  * importance_collect.c - what goes into a model's matrices, summed while it runs.
  *
  * The input of a plain matrix is a value of the graph; those that share one are watched once. Inside `experts`
- * the first matrices share the op's input, the last one gets what is between; there the backend says which expert
- * it is. Sums of a running chunk stand apart until it is whole, so that one that failed leaves nothing behind.
+ * the first matrices share the op's input, the last one gets what is between; there, and in `expert_linear`, the backend
+ * says which expert it is. Sums of a running chunk stand apart until it is whole, so that one that failed leaves nothing behind.
  */
 #include "importance_state.h"
 
@@ -105,6 +105,13 @@ static int32_t watch_experts(const watch *w, const tn_node *node, tn_error *err)
     return add_link(w, down, source + 1, err);
 }
 
+static int32_t watch_expert_linear(const watch *w, const tn_node *node, tn_error *err) {
+    const tn_weight *weight = weight_of(w, node, 0);
+    const tn_capture capture = {.weight = node->weights[0], .take_input = take_input};
+    TN_TRY(add_source(w, weight, &capture, err));
+    return add_link(w, weight, w->importance->source_count - 1, err);
+}
+
 int32_t tn_importance_collect(tn_importance *importance, const tn_model *model, uint32_t output,
                               tn_error *err) {
     const watch w = {importance, model->match.graph};
@@ -121,6 +128,7 @@ int32_t tn_importance_collect(tn_importance *importance, const tn_model *model, 
         if (node->weights[0] > model->match.own_weight_count) { continue; } /* an adapter's */
         if (node->op == TN_OP_linear) { TN_TRY(watch_linear(&w, node, err)); }
         if (node->op == TN_OP_experts) { TN_TRY(watch_experts(&w, node, err)); }
+        if (node->op == TN_OP_expert_linear) { TN_TRY(watch_expert_linear(&w, node, err)); }
     }
     if (!importance->source_count) { TN_FAIL(err, TN_E_INPUT, "the model has no matrix in a layer"); }
     return TN_OK;

@@ -15,7 +15,7 @@ static int read_one(const struct command *command, const char *option, char *tex
     if (!equals || !equals[1]) { return EXIT_DONE; }
     double scale = strtod(equals + 1, &end);
     if (*end) { return EXIT_DONE; }
-    if (!isfinite(scale) || equals == text) {
+    if (!isfinite((float)scale) || equals == text) {
         return usage_error(command->name, "--%s: \"%s\" is no FILE=SCALE with a finite number", option, text);
     }
     *equals = 0;

@@ -15,6 +15,27 @@ expect 0 "$tenon" logits -m "$models/smollm3.gguf" --ids "$ids" -n 8; mv "$work/
 expect 0 "$tenon" logits -m "$models/smollm3.gguf" --ids "$ids" -n 8 --control-vector "$adapters/control-smollm3-c.gguf=2"
 cmp -s "$work/out" "$work/plain" && fail "the control vector changed nothing"
 
+# The same where experts are taken apart for it, and where a table is adapted that rows are looked up in.
+for pair in mixtral/mixtral-a mixtral/mixtral-b gpt-oss/gpt-oss-a llama/llama-c gemma/gemma-a; do
+    model=$models/${pair%/*}.gguf adapter=$adapters/lora-${pair#*/}.gguf
+    expect 0 "$tenon" logits -m "$model" --ids "$ids" -n 8; mv "$work/out" "$work/plain"
+    expect 0 "$tenon" logits -m "$model" --ids "$ids" -n 8 --lora "$adapter=0"
+    cmp -s "$work/out" "$work/plain" || fail "$pair: scale 0 changed the result"
+    expect 0 "$tenon" logits -m "$model" --ids "$ids" -n 8 --lora "$adapter"
+    cmp -s "$work/out" "$work/plain" && fail "$pair: the adapter changed nothing"
+done
+
+# An importance matrix of experts sees the same inputs then, and others with the adapter at work.
+model=$models/mixtral.gguf
+seq -s ' the quick brown fox jumps over the lazy dog, ' 1 60 >"$work/text"
+for scale in plain 0 1; do
+    set --; [ $scale = plain ] || set -- --lora "$adapters/lora-mixtral-a.gguf=$scale"
+    expect 0 "$tenon" imatrix -q -m "$model" -f "$work/text" -c 32 --chunks 2 -o "$work/$scale.gguf" "$@"; quiet_err
+done
+cmp -s "$work/plain.gguf" "$work/0.gguf" || fail "imatrix: scale 0 changed the inputs"
+cmp -s "$work/plain.gguf" "$work/1.gguf" && fail "imatrix: the adapter changed no inputs"
+expect 0 "$tenon" plan -m "$model" --lora "$adapters/lora-mixtral-a.gguf"; says "blk.0.ffn_experts.down.lora_b"
+
 # What does not belong to the model is refused, with the file and what was expected.
 expect 3 "$tenon" fit -m "$models/qwen2.gguf" --lora "$adapters/lora-llama-a.gguf"; says "lora-llama-a.gguf"; says "general.architecture"
 expect 3 "$tenon" fit -m "$models/llama.gguf" --lora "$models/llama.gguf"; says "general.type"
@@ -24,7 +45,9 @@ expect 3 "$tenon" fit -m "$models/smollm3.gguf" --control-vector "$adapters/cont
 expect 3 "$tenon" fit -m "$models/mistral-gqa.gguf" --lora "$adapters/lora-llama-a.gguf"; says "lora_"
 expect 1 "$tenon" fit -m "$models/llama.gguf" --lora "$work/none.gguf"; says "none.gguf"
 expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector-layers 1-2; errs "without --control-vector"
-expect 2 "$tenon" run -m "$models/llama.gguf" -p x --lora "$adapters/lora-llama-a.gguf=inf"; errs "finite"
+for scale in inf nan 1e39; do
+    expect 2 "$tenon" run -m "$models/llama.gguf" -p x --lora "$adapters/lora-llama-a.gguf=$scale"; errs "finite"
+done
 for layers in 2 2-1 0-0 a-b 1-2x 1--2 +1-2 ' 1-2' -1; do
     expect 2 "$tenon" run -m "$models/llama.gguf" -p x --control-vector "$adapters/control-smollm3-c.gguf" --control-vector-layers "$layers"
     errs "no A-B"

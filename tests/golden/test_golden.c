@@ -20,7 +20,8 @@ static const char *const models[] = {
     "phi3-longrope", "phi3-longrope.short-context", "phi2", "stablelm", "stablelm-parallel", "gpt2",
     "falcon-7b-style", "falcon-40b-style", "gptneox", "gptneox-sequential", "gpt-oss",
     /* with adapters: tests/tools/fixtures/make_adapters.py */
-    "llama-lora", "llama-lora-two", "smollm3-control", "smollm3-control-layers"};
+    "llama-lora", "llama-lora-two", "llama-lora-tokens", "gemma-lora-tied", "mixtral-lora",
+    "mixtral-lora-two", "gpt-oss-lora", "smollm3-control", "smollm3-control-layers"};
 /* Their relatives: tests/tools/fixtures. */
 static const char *const relatives[] = {"arcee",
                                         "baichuan",

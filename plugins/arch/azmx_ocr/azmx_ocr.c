@@ -70,7 +70,7 @@ static int32_t configure(void *self, const char *name, const tn_meta *meta, uint
     tn_params params = tn_params_begin(host, meta, report, name);
     check_keys(&params);
     ocr->features = tn_param_u32(&params, "features_length", 1, TN_WIDTH_MAX);
-    ocr->context = tn_param_u32(&params, "context_length", 1, TN_CONTEXT_MAX);
+    ocr->context = tn_param_context(&params);
     ocr->symbols = read_symbols(&params);
     int32_t code = tn_params_end(&params, err);
     if (code != TN_OK) {
@@ -82,11 +82,6 @@ static int32_t configure(void *self, const char *name, const tn_meta *meta, uint
     facts->context = ocr->context;
     *config = ocr;
     return TN_OK;
-}
-
-static void release(void *self, void *config) {
-    const tn_host *host = self;
-    host->free(host, config);
 }
 
 /* ---- tensors and graph ------------------------------------------------------------------------------- */
@@ -118,24 +113,4 @@ static int32_t build(void *self, const void *config, const tn_build *options, co
     return TN_OK;
 }
 
-/* ---- the plugin -------------------------------------------------------------------------------------- */
-
-static const tn_arch arch = {
-    .struct_size = sizeof(tn_arch),
-    .configure = configure,
-    .release = release,
-    .tensors = tensors,
-    .build = build,
-};
-
-static int32_t open_plugin(const tn_host *host, void **self, tn_error *err) {
-    (void)err;
-    *self = (void *)host;
-    return TN_OK;
-}
-
-static const void *interface(const char *name) {
-    return strcmp(name, TN_ARCH_1) == 0 ? &arch : NULL;
-}
-
-TN_PLUGIN("arch.azmx_ocr", "0.1.0", "Apache-2.0", 0, open_plugin, NULL, interface);
+TN_ARCH_PLUGIN("arch.azmx_ocr", "0.1.0", "Apache-2.0", 0, configure, tensors, build);

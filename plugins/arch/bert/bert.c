@@ -68,7 +68,8 @@ static void read_token_types(const tn_host *host, const tn_meta *meta, const tn_
 
 static void read_params(tn_params *params, uint64_t vocab_size, bert *b) {
     b->vocab = decoder_vocab(params, vocab_size);
-    b->context = tn_param_u32(params, "context_length", 1, TN_CONTEXT_MAX);
+    b->context = b->traits->positions ? tn_param_u32(params, "context_length", 1, TN_CONTEXT_MAX)
+                                      : tn_param_context(params);
     b->width = tn_param_u32(params, "embedding_length", 1, TN_WIDTH_MAX);
     b->feed_forward = tn_param_u32(params, "feed_forward_length", 1, TN_WIDTH_MAX);
     b->eps = tn_param_float(params, "attention.layer_norm_epsilon", TN_POSITIVE, 1);
@@ -107,36 +108,20 @@ static int32_t configure(void *self, const char *name, const tn_meta *meta, uint
                          const tn_report *report, tn_facts *facts, void **config, tn_error *err) {
     const tn_host *host = self;
     const bert_traits *traits = traits_of(name);
+    reading r;
     if (!traits) {
         TN_FAIL(err, TN_E_PLUGIN_MANIFEST, "%s: claimed by the manifest, unknown to the plugin", name);
     }
-    variant_watch watch;
-    variant_watch_begin(&watch, host, meta, name);
-    tn_params params = tn_params_begin(host, &watch.meta, report, name);
-    uint32_t layer_count = tn_param_u32(&params, "block_count", 1, TN_LAYERS_MAX);
-    uint64_t size = sizeof(bert) + layer_count * sizeof(bert_layer);
-    bert *b = host->alloc(host, size, _Alignof(bert));
-    if (!b) { TN_FAIL(err, TN_E_MEMORY, "no memory for the hyperparameters of %u layers", layer_count); }
-    memset(b, 0, size);
+    TN_TRY(reading_begin(&r, host, name, meta, report, sizeof(bert), sizeof(bert_layer), err));
+    bert *b = r.config;
     b->host = host;
     b->traits = traits;
-    b->layer_count = layer_count;
-    read_params(&params, vocab_size, b);
-    read_token_types(host, meta, report, &params, b);
-    variant_watch_check(&watch, &params);
-    int32_t code = tn_params_end(&params, err);
-    if (code != TN_OK) {
-        host->free(host, b);
-        return code;
-    }
+    b->layer_count = r.layer_count;
+    read_params(&r.params, vocab_size, b);
+    read_token_types(host, meta, report, &r.params, b);
+    TN_TRY(reading_end(&r, config, err));
     fill_facts(b, facts);
-    *config = b;
     return TN_OK;
-}
-
-static void release(void *self, void *config) {
-    const tn_host *host = self;
-    host->free(host, config);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------- */
@@ -231,24 +216,4 @@ static int32_t build(void *self, const void *config, const tn_build *options, co
     return bert_write(config, options, builder, err);
 }
 
-/* ---- the plugin ---------------------------------------------------------------------------------------- */
-
-static const tn_arch arch = {
-    .struct_size = sizeof(tn_arch),
-    .configure = configure,
-    .release = release,
-    .tensors = tensors,
-    .build = build,
-};
-
-static int32_t open_plugin(const tn_host *host, void **self, tn_error *err) {
-    (void)err;
-    *self = (void *)host;
-    return TN_OK;
-}
-
-static const void *interface(const char *name) {
-    return strcmp(name, TN_ARCH_1) == 0 ? &arch : NULL;
-}
-
-TN_PLUGIN("arch.bert", "0.1.0", "Apache-2.0", 0, open_plugin, NULL, interface);
+TN_ARCH_PLUGIN("arch.bert", "0.1.0", "Apache-2.0", 0, configure, tensors, build);

@@ -13,6 +13,7 @@
  *
  *     decoder_params.c    hyperparameters         decoder_tensors.c    claims
  *     decoder_variants.c  keys that nobody read   decoder_graph.c      the graph
+ *     configure.c         how reading begins and ends
  */
 #ifndef TENON_ARCH_DECODER_H
 #define TENON_ARCH_DECODER_H
@@ -179,13 +180,6 @@ struct decoder {
     decoder_layer layers[];
 };
 
-/* What a plugin finds again: its host and its names. */
-typedef struct decoder_family {
-    const tn_host *host;
-    const decoder_traits *names;
-    uint32_t count;
-} decoder_family;
-
 /* decoder_params.c: rows of the token embedding. The token list decides; a file without one says it in vocab_size. */
 uint32_t decoder_vocab(tn_params *params, uint64_t vocab_size);
 /* All hyperparameters but the number of layers, which is known. Faults go to `params`. */
@@ -210,20 +204,34 @@ void variant_watch_begin(variant_watch *watch, const tn_host *host, const tn_met
 /* Each such key that the file has, that asks for something, and that nobody read, is a fault. */
 void variant_watch_check(const variant_watch *watch, tn_params *params);
 
+/* configure.c: what configure() begins and ends with. */
+typedef struct reading {
+    variant_watch watch;
+    tn_params params;
+    void *config; /* zeros, with room for `layer_count` layers behind */
+    uint32_t layer_count;
+} reading;
+/* Reads block_count and takes memory: `size` bytes and `layer_size` for each layer. */
+int32_t reading_begin(reading *r, const tn_host *host, const char *name, const tn_meta *meta,
+                      const tn_report *report, uint64_t size, uint64_t layer_size, tn_error *err);
+/* The config; or the code of the first fault, and nothing is left behind. */
+int32_t reading_end(reading *r, void **config, tn_error *err);
+
 /* decoder.c: the plugin around it. */
-extern const tn_arch decoder_arch;
-int32_t decoder_open(const tn_host *host, const decoder_traits *names, uint32_t count, void **self,
-                     tn_error *err);
-void decoder_close(void *self);
+int32_t decoder_configure(const decoder_traits *names, uint32_t count, const tn_host *host, const char *name,
+                          const tn_meta *meta, uint64_t vocab_size, const tn_report *report, tn_facts *facts,
+                          void **config, tn_error *err);
+int32_t decoder_tensors(void *self, void *config, const tn_claims *claims, tn_error *err);
+int32_t decoder_build(void *self, const void *config, const tn_build *options, const tn_builder *builder,
+                      tn_error *err);
 
 /* The plugin `id` for the array `names` of traits. */
 #define DECODER_PLUGIN(id, names)                                                                            \
-    static int32_t open_family(const tn_host *host, void **self, tn_error *err) {                            \
-        return decoder_open(host, names, sizeof names / sizeof *names, self, err);                           \
+    static int32_t configure(void *self, const char *name, const tn_meta *meta, uint64_t vocab_size,         \
+                             const tn_report *report, tn_facts *facts, void **config, tn_error *err) {       \
+        return decoder_configure(names, sizeof names / sizeof *names, self, name, meta, vocab_size, report,  \
+                                 facts, config, err);                                                        \
     }                                                                                                        \
-    static const void *interface(const char *name) {                                                         \
-        return strcmp(name, TN_ARCH_1) == 0 ? &decoder_arch : NULL;                                          \
-    }                                                                                                        \
-    TN_PLUGIN(id, "0.1.0", "Apache-2.0", 0, open_family, decoder_close, interface)
+    TN_ARCH_PLUGIN(id, "0.1.0", "Apache-2.0", 0, configure, decoder_tensors, decoder_build)
 
 #endif

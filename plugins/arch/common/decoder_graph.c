@@ -225,6 +225,13 @@ int32_t decoder_write(const decoder *d, const tn_build *options, const tn_builde
         TN_FAIL(err, TN_E_TENSOR_MISSING,
                 "cls.output.weight: a decoder has no classification head, which ranks");
     }
+    if (d->factors_long && !d->rotation.original_context) {
+        TN_FAIL(
+            err, TN_E_PARAM_MISSING,
+            "%s.rope.scaling.original_context_length: absent, wanted an integer: it says which rope factors are read, "
+            "for context_length is none that could stand in for it",
+            d->traits->name);
+    }
     if (pairs) {
         g.frequencies = d->host->alloc(d->host, 2 * pairs * sizeof(double), _Alignof(double));
         if (!g.frequencies) {

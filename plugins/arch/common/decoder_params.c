@@ -3,7 +3,7 @@
  */
 #include "decoder.h"
 
-/* Choosing takes time with the square of the experts that are used; published models have up to 512. */
+/* Choosing takes time with the experts times those that are used; published models have up to 512. */
 enum { EXPERTS_MOST = 4096 };
 
 /* ---- sizes ------------------------------------------------------------------------------------------- */
@@ -271,7 +271,8 @@ static void read_residual(tn_params *params, decoder *d) {
 void decoder_read(tn_params *params, uint64_t vocab_size, decoder *d) {
     const decoder_traits *t = d->traits;
     d->vocab = decoder_vocab(params, vocab_size);
-    d->context = tn_param_u32(params, "context_length", 1, TN_CONTEXT_MAX);
+    d->context = t->learned_positions ? tn_param_u32(params, "context_length", 1, TN_CONTEXT_MAX)
+                                      : tn_param_context(params);
     d->width = tn_param_u32(params, "embedding_length", 1, TN_WIDTH_MAX);
     d->eps = tn_param_float(
         params, t->norm == NORM_RMS ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",

@@ -171,12 +171,13 @@ typedef struct cpu_attention {
     const tn_format_kernel *value_blend, *value_unpack, *value_store;
 } cpu_attention;
 
-/* An op of experts: its rows meet gate and up in `phase`, down in the next one; the sum is a rowwise op. */
-typedef struct cpu_experts {
-    const tn_node *node;
-    uint32_t phase, used;
-    uint32_t x, route, hidden; /* value indices; hidden: what goes into down */
-} cpu_experts;
+/* What goes into a matrix of experts, or two that share it, for those who capture it. */
+typedef struct cpu_expert_input {
+    uint32_t weights[2]; /* numbers, 0: none */
+    uint32_t phase;      /* after which it is handed out */
+    uint32_t value, route, used;
+    uint32_t parts; /* of a row of the value: 1, the same for all its experts, or one for each */
+} cpu_expert_input;
 
 enum { CPU_PHASE_TABLES = 1, CPU_PHASE_ROWS, CPU_PHASE_LINEAR, CPU_PHASE_ATTEND, CPU_PHASE_POOL };
 
@@ -211,14 +212,14 @@ typedef struct cpu_plan {
     const tn_graph *graph;
     tn_limits limits;
     uint32_t value_count, phase_count, op_count, job_count, attention_count, table_count, output_count;
-    uint32_t experts_count;
+    uint32_t expert_input_count;
     cpu_value *values;
     cpu_phase *phases;
     cpu_op *ops;
     cpu_job *jobs;
     cpu_attention *attentions;
     cpu_table *tables;
-    cpu_experts *experts;
+    cpu_expert_input *expert_inputs;
     const tn_node **outputs;       /* output nodes in order */
     uint32_t tile_rows, tile_acts; /* of an attention tile at most */
     uint32_t key_pad_most, value_pad_most, block_most;
@@ -237,6 +238,8 @@ typedef struct cpu_plan {
 int32_t cpu_plan_values(cpu_plan *plan, const tn_compile *compile, tn_error *err);
 int32_t cpu_plan_phases(cpu_plan *plan, const tn_compile *compile, tn_error *err);
 uint32_t cpu_plan_base(const cpu_plan *plan, uint32_t value);
+/* Slots 0 to n - 1 of a node's weights hold a matrix for each expert. */
+uint32_t cpu_expert_matrices(const tn_node *node);
 /* cpu_layout.c: places of values and scratch; sizes only. */
 int32_t cpu_plan_layout(cpu_plan *plan, tn_error *err);
 /* cpu_plan_text.c: one line a phase. Returns the length that it would have. */

@@ -29,10 +29,10 @@ static bool fits_panel(const tn_format *format, const tn_format_kernel *unpack) 
            PANEL_COLS / format->block * format->block_bytes <= PANEL_BYTES;
 }
 
-/* The value that a view shows: through marks and choices of rows. */
-static uint32_t unmarked(const tn_graph *graph, uint32_t value) {
+/* The product that a value comes from: through marks, choices of rows, and what is added to it. */
+static uint32_t product_of(const tn_graph *graph, uint32_t value) {
     const tn_node *node = graph->nodes[graph->values[value - 1]->node];
-    while (node->op == TN_OP_mark || node->op == TN_OP_rows) {
+    while (node->op == TN_OP_mark || node->op == TN_OP_rows || node->op == TN_OP_add) {
         value = node->inputs[0];
         node = graph->nodes[graph->values[value - 1]->node];
     }
@@ -43,7 +43,7 @@ static uint32_t unmarked(const tn_graph *graph, uint32_t value) {
 static bool feeds_route(const tn_graph *graph, const tn_node *node) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const tn_node *other = graph->nodes[i];
-        if (other->op == TN_OP_route && unmarked(graph, other->inputs[0]) == node->result) { return true; }
+        if (other->op == TN_OP_route && product_of(graph, other->inputs[0]) == node->result) { return true; }
     }
     return false;
 }
@@ -53,7 +53,7 @@ static bool feeds_route(const tn_graph *graph, const tn_node *node) {
 static bool feeds_values(const tn_graph *graph, const tn_node *node) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const tn_node *other = graph->nodes[i];
-        if (other->op == TN_OP_attend && other->inputs[2] == node->result) {
+        if (other->op == TN_OP_attend && product_of(graph, other->inputs[2]) == node->result) {
             return !((const tn_attend *)other->attributes)->cached;
         }
     }
@@ -153,6 +153,14 @@ static void describe_linear(const cpu_backend *backend, const tn_graph *graph, c
     describe_service(backend, graph->weights[node->weights[0] - 1], &s, choice);
 }
 
+static void describe_expert_linear(const cpu_backend *backend, const tn_graph *graph, const tn_node *node,
+                                   tn_choice *choice) {
+    cpu_service s;
+    const tn_weight *weight = graph->weights[node->weights[0] - 1];
+    cpu_serve(backend, weight, &s);
+    describe_service(backend, weight, &s, choice);
+}
+
 /* By the matrix up, and by the one behind it if that is of another format. */
 static void describe_experts(const cpu_backend *backend, const tn_graph *graph, const tn_node *node,
                              tn_choice *choice) {
@@ -196,6 +204,7 @@ int32_t cpu_supports(void *self, const tn_graph *graph, uint32_t index, tn_choic
     switch (node->op) {
     case TN_OP_linear: describe_linear(backend, graph, node, choice); return TN_OK;
     case TN_OP_experts: describe_experts(backend, graph, node, choice); return TN_OK;
+    case TN_OP_expert_linear: describe_expert_linear(backend, graph, node, choice); return TN_OK;
     case TN_OP_split:
     case TN_OP_mark: append(choice->kernel, sizeof choice->kernel, "a view"); return TN_OK;
     case TN_OP_rows:

@@ -63,14 +63,14 @@ static void *allocate(const tn_host *host, uint64_t count, uint64_t size) {
 void cpu_plan_free(cpu_plan *plan) {
     if (!plan) { return; }
     const tn_host *host = plan->backend->host;
-    void *const parts[] = {plan->values, plan->phases,  plan->ops,     plan->jobs,  plan->attentions,
-                           plan->tables, plan->experts, plan->outputs, plan->arena, plan->vectors};
+    void *const parts[] = {plan->values, plan->phases,        plan->ops,     plan->jobs,  plan->attentions,
+                           plan->tables, plan->expert_inputs, plan->outputs, plan->arena, plan->vectors};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { host->free(host, parts[i]); }
     host->free(host, plan);
 }
 
 /* Arrays as long as they can ever get: a node makes at most one op, job, attention, table and output, two
- * tables if it is an attention, two jobs and two values more if it is of experts, and two phases with the
+ * tables if it is an attention, two jobs, inputs and values more if it is of experts, and two phases with the
  * pending ops before it. */
 static bool allocate_arrays(cpu_plan *plan) {
     const tn_host *host = plan->backend->host;
@@ -81,10 +81,10 @@ static bool allocate_arrays(cpu_plan *plan) {
     plan->jobs = allocate(host, 2 * nodes, sizeof *plan->jobs);
     plan->attentions = allocate(host, nodes, sizeof *plan->attentions);
     plan->tables = allocate(host, 2 * nodes, sizeof *plan->tables);
-    plan->experts = allocate(host, nodes, sizeof *plan->experts);
+    plan->expert_inputs = allocate(host, 2 * nodes, sizeof *plan->expert_inputs);
     plan->outputs = allocate(host, nodes, sizeof *plan->outputs);
     return plan->values && plan->phases && plan->ops && plan->jobs && plan->attentions && plan->tables &&
-           plan->experts && plan->outputs;
+           plan->expert_inputs && plan->outputs;
 }
 
 int32_t cpu_plan_create(cpu_backend *backend, const tn_compile *compile, cpu_plan **out, tn_error *err) {

@@ -159,12 +159,16 @@ static task task_of(const cpu_worker *worker, const cpu_job *job, const cpu_inpu
                   choices->pairs, choices->used};
 }
 
-/* Where results of activation row `act` go, from weight row 0 on. */
-static float *result_of(const task *t, uint64_t act) {
-    if (!t->pairs) { return cpu_value_row(t->worker, t->job->result, t->job->domain, act); }
+/* What of a value belongs to activation row `act`, from weight row 0 on. */
+static float *numbers_of(const task *t, uint32_t value, uint64_t act) {
+    if (!t->pairs) { return cpu_value_row(t->worker, value, t->job->domain, act); }
     uint32_t row = t->pairs[act] / t->used, place = t->pairs[act] % t->used;
-    return cpu_value_row(t->worker, t->job->result, t->job->domain, row) +
-           place * t->job->members[0].weight->rows;
+    return cpu_value_row(t->worker, value, t->job->domain, row) + place * t->job->members[0].weight->rows;
+}
+
+/* Where its results go. */
+static float *result_of(const task *t, uint64_t act) {
+    return numbers_of(t, t->job->result, act);
 }
 
 /* The elementwise ops behind a product, row by row; the last one writes the result. Without any the results
@@ -180,8 +184,7 @@ static void run_links(const task *t, const block *first, const float *second) {
             const cpu_link *link = &job->links[i];
             const float *other = second ? second + a * first->stride : NULL;
             if (link->other != CPU_NONE) {
-                other =
-                    cpu_value_row(t->worker, link->other, job->domain, first->act_from + a) + first->row_from;
+                other = numbers_of(t, link->other, first->act_from + a) + first->row_from;
             }
             cpu_elementwise(t->worker->plan->backend->kernels, link->node, x, other, n,
                             i + 1 == job->link_count ? to : x);

@@ -152,7 +152,8 @@ static void plan_output(planner *p, const tn_node *node) {
 /* ---- products and the links behind them ------------------------------------------------------------- */
 
 static bool same_source(const cpu_source *a, const cpu_source *b) {
-    return a->value == b->value && a->form == b->form && a->planes == b->planes && a->chosen == b->chosen;
+    return a->value == b->value && a->form == b->form && a->planes == b->planes && a->chosen == b->chosen &&
+           a->parts == b->parts;
 }
 
 /* The rows of a value in the form that a service wants; CPU_NONE: the phase has no room for one more. */
@@ -251,7 +252,8 @@ static void drop_job(planner *p, cpu_job *job) {
 /* Gate and up of the same phase, with nothing behind them yet: one job of two members. */
 static bool link_glu(planner *p, const tn_node *node) {
     cpu_job *gate = tail(p, node->inputs[0], node), *up = tail(p, node->inputs[1], node);
-    if (!gate || !up || gate == up || gate->phase != up->phase || gate->link_count || up->link_count) {
+    if (!gate || !up || gate == up || gate->phase != up->phase || gate->chosen != up->chosen ||
+        gate->link_count || up->link_count) {
         return false;
     }
     gate->members[gate->member_count++] = up->members[0];
@@ -311,21 +313,25 @@ static int32_t add_parts(planner *p, const tn_node *node, uint32_t used, uint64_
     return TN_OK;
 }
 
-static uint32_t add_chosen_phase(planner *p, const cpu_experts *e) {
-    uint32_t number = add_linear_phase(p, value_of(p, e->node->result)->domain);
+/* A phase for products that the route of a node cuts, with a matrix of `weight` for each expert. */
+static uint32_t add_chosen_phase(planner *p, const tn_node *node, const tn_weight *weight) {
+    uint32_t number = add_linear_phase(p, value_of(p, node->result)->domain);
     cpu_phase *phase = &p->plan->phases[number];
-    phase->route = e->route;
-    phase->used = e->used;
-    phase->experts = (uint32_t)p->plan->graph->weights[e->node->weights[UP] - 1]->count;
-    reads(p, e->route, number);
+    phase->route = node->inputs[1] - 1;
+    phase->used = p->plan->graph->values[phase->route]->width;
+    phase->experts = (uint32_t)weight->count;
+    reads(p, phase->route, number);
     return number;
+}
+
+static const tn_weight *weight_of(const planner *p, const tn_node *node, uint32_t slot) {
+    return p->plan->graph->weights[node->weights[slot] - 1];
 }
 
 /* Gate, up or down, which multiply x, of which each row holds `parts` rows for them. */
 static cpu_member expert_member(planner *p, const tn_node *node, uint32_t slot, uint32_t phase, uint32_t x,
                                 uint32_t parts) {
-    cpu_member member = {.weight = p->plan->graph->weights[node->weights[slot] - 1],
-                         .bias = vector_of(p, node, slot + BIASES)};
+    cpu_member member = {.weight = weight_of(p, node, slot), .bias = vector_of(p, node, slot + BIASES)};
     cpu_serve(p->plan->backend, member.weight, &member.service);
     member.act =
         find_source(&p->plan->phases[phase], &member.service,
@@ -334,39 +340,67 @@ static cpu_member expert_member(planner *p, const tn_node *node, uint32_t slot, 
     return member;
 }
 
-static bool inputs_are_captured(const planner *p, const tn_node *node) {
+/* Notes what goes into a node's matrices `first` and `last` in `phase`; if it is captured, it and the route stay one
+ * phase longer: it is handed out then. */
+static void note_input(planner *p, const tn_node *node, uint32_t first, uint32_t last, uint32_t phase,
+                       uint32_t value, uint32_t parts) {
+    const cpu_phase *chosen = &p->plan->phases[phase];
+    p->plan->expert_inputs[p->plan->expert_input_count++] =
+        (cpu_expert_input){.weights = {node->weights[first], node->weights[last]},
+                           .phase = phase,
+                           .value = value,
+                           .route = node->inputs[1] - 1,
+                           .used = chosen->used,
+                           .parts = parts};
     for (uint32_t i = 0; i < p->compile->weight_capture_count; i++) {
-        for (uint32_t slot = GATE; slot <= DOWN; slot++) {
-            if (p->compile->weight_captures[i] == node->weights[slot]) { return true; }
-        }
+        uint32_t weight = p->compile->weight_captures[i];
+        if (weight != node->weights[first] && weight != node->weights[last]) { continue; }
+        reads(p, value, phase + 1);
+        reads(p, node->inputs[1] - 1, phase + 1);
     }
-    return false;
 }
 
 /* Two phases, each with a product of what the route chooses, and the sum, which waits for the next phase. */
 static int32_t plan_experts(planner *p, const tn_node *node) {
-    const tn_graph *graph = p->plan->graph;
-    cpu_experts *e = &p->plan->experts[p->plan->experts_count++];
-    uint32_t results = CPU_NONE;
-    *e = (cpu_experts){.node = node,
-                       .used = graph->values[node->inputs[1] - 1]->width,
-                       .x = node->inputs[0] - 1,
-                       .route = node->inputs[1] - 1};
-    TN_TRY(add_parts(p, node, e->used, graph->weights[node->weights[UP] - 1]->rows, &e->hidden));
-    TN_TRY(add_parts(p, node, e->used, graph->weights[node->weights[DOWN] - 1]->rows, &results));
-    e->phase = add_chosen_phase(p, e);
+    uint32_t x = node->inputs[0] - 1, route = node->inputs[1] - 1;
+    uint32_t used = p->plan->graph->values[route]->width, hidden = CPU_NONE, results = CPU_NONE;
+    TN_TRY(add_parts(p, node, used, weight_of(p, node, UP)->rows, &hidden));
+    TN_TRY(add_parts(p, node, used, weight_of(p, node, DOWN)->rows, &results));
+    uint32_t number = add_chosen_phase(p, node, weight_of(p, node, UP));
     uint32_t first = node->weights[GATE] ? GATE : UP;
-    cpu_member member = expert_member(p, node, first, e->phase, e->x, 1);
-    cpu_job *job = add_job(p, e->phase, &member, e->hidden);
+    cpu_member member = expert_member(p, node, first, number, x, 1);
+    cpu_job *job = add_job(p, number, &member, hidden);
     job->chosen = true;
-    if (first == GATE) { job->members[job->member_count++] = expert_member(p, node, UP, e->phase, e->x, 1); }
+    if (first == GATE) { job->members[job->member_count++] = expert_member(p, node, UP, number, x, 1); }
     job->links[job->link_count++] = (cpu_link){node, CPU_NONE};
-    uint32_t next = add_chosen_phase(p, e);
-    member = expert_member(p, node, DOWN, next, e->hidden, e->used);
+    note_input(p, node, first, UP, number, x, 1);
+    uint32_t next = add_chosen_phase(p, node, weight_of(p, node, DOWN));
+    member = expert_member(p, node, DOWN, next, hidden, used);
     add_job(p, next, &member, results)->chosen = true;
-    if (inputs_are_captured(p, node)) { reads(p, e->x, next); } /* they are handed out while it runs */
-    add_op(p, node, value_of(p, node->result)->domain, results, e->route);
+    note_input(p, node, DOWN, DOWN, next, hidden, used);
+    add_op(p, node, value_of(p, node->result)->domain, results, route);
     return TN_OK;
+}
+
+/* One product that the route cuts; it joins the last phase if that one follows the same route. */
+static void plan_expert_linear(planner *p, const tn_node *node) {
+    uint32_t x = node->inputs[0] - 1, domain = value_of(p, node->result)->domain;
+    uint32_t phase = joinable(p, base_of(p, node->inputs[0]), domain);
+    cpu_member member = {.weight = weight_of(p, node, 0), .bias = vector_of(p, node, 1)};
+    cpu_serve(p->plan->backend, member.weight, &member.service);
+    uint64_t width = p->plan->values[x].width, cols = member.weight->cols;
+    const cpu_source source = {.value = x, .parts = (uint32_t)(width / cols), .chosen = true, .cols = cols};
+    member.act = CPU_NONE;
+    if (phase != CPU_NONE && p->plan->phases[phase].route == node->inputs[1] - 1) {
+        member.act = find_source(&p->plan->phases[phase], &member.service, source);
+    }
+    if (member.act == CPU_NONE) {
+        phase = add_chosen_phase(p, node, member.weight);
+        member.act = find_source(&p->plan->phases[phase], &member.service, source);
+    }
+    reads(p, x, phase);
+    add_job(p, phase, &member, node->result - 1)->chosen = true;
+    note_input(p, node, 0, 0, phase, x, source.parts);
 }
 
 /* ---- attention -------------------------------------------------------------------------------------- */
@@ -514,6 +548,7 @@ static int32_t plan_node(planner *p, uint32_t index) {
     case TN_OP_rows: return TN_OK;
     case TN_OP_linear: plan_linear(p, node); return TN_OK;
     case TN_OP_experts: return plan_experts(p, node);
+    case TN_OP_expert_linear: plan_expert_linear(p, node); return TN_OK;
     case TN_OP_attend: return plan_attend(p, node);
     case TN_OP_pool: plan_pool(p, node); return TN_OK;
     case TN_OP_output: plan_output(p, node); return TN_OK;

@@ -80,12 +80,16 @@ static void count_uses(cpu_plan *plan) {
     }
 }
 
+uint32_t cpu_expert_matrices(const tn_node *node) {
+    return node->op == TN_OP_experts ? 3 : node->op == TN_OP_expert_linear ? 1 : 0;
+}
+
 /* Marks whole what the experts of this matrix compute: 0 if there are none. */
 static bool keep_experts_whole(const cpu_plan *plan, uint32_t weight, bool *whole) {
     bool found = false;
     for (uint32_t n = 0; n < plan->graph->node_count; n++) {
         const tn_node *node = plan->graph->nodes[n];
-        for (uint32_t slot = 0; slot < 3 && node->op == TN_OP_experts; slot++) {
+        for (uint32_t slot = 0; slot < cpu_expert_matrices(node); slot++) {
             if (!weight || node->weights[slot] != weight) { continue; }
             whole[node->result - 1] = plan->graph->values[node->result - 1]->rows == TN_ROWS_T;
             found = true;

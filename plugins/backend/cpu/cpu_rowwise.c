@@ -161,6 +161,7 @@ static void run_op(const cpu_worker *worker, const cpu_op *op, uint64_t row, con
                   out + cpu_round(width, 16), out);
         break;
     case TN_OP_experts:
+    case TN_OP_expert_sum:
         cpu_sum_experts(kernels, a, b, worker->plan->values[op->b].width / 2, width, out);
         break;
     default: cpu_elementwise(kernels, op->node, a, b, width, out);

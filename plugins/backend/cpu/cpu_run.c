@@ -188,23 +188,17 @@ static void deliver_value(const cpu_worker *worker, const tn_capture *capture) {
 }
 
 /* What went into the matrices of experts: x for each expert of a row, or what each has made of it. */
-static void deliver_inputs(const cpu_worker *worker, const cpu_experts *e, const tn_capture *capture) {
-    uint32_t domain = worker->plan->phases[e->phase].domain;
-    bool down = capture->weight == e->node->weights[2];
+static void deliver_inputs(const cpu_worker *worker, const cpu_expert_input *in, const tn_capture *capture) {
+    uint32_t domain = worker->plan->phases[in->phase].domain;
     uint32_t width = (uint32_t)worker->plan->graph->weights[capture->weight - 1]->cols;
     for (uint64_t row = 0; row < worker->run->rows[domain]; row++) {
-        const float *route = cpu_value_row(worker, e->route, domain, row);
-        const float *data = cpu_value_row(worker, down ? e->hidden : e->x, domain, row);
-        for (uint32_t u = 0; u < e->used; u++) {
+        const float *route = cpu_value_row(worker, in->route, domain, row);
+        const float *data = cpu_value_row(worker, in->value, domain, row);
+        for (uint32_t u = 0; u < in->used; u++) {
             capture->take_input(capture->context, capture->weight, (uint32_t)route[u], (uint32_t)row,
-                                down ? data + (uint64_t)u * width : data, width);
+                                in->parts > 1 ? data + (uint64_t)u * width : data, width);
         }
     }
-}
-
-static bool is_matrix_of(const cpu_experts *e, uint32_t weight) {
-    const uint32_t *weights = e->node->weights;
-    return weight && (weight == weights[0] || weight == weights[1] || weight == weights[2]);
 }
 
 /* Hands out what a phase has made and the host wants to see. Worker 0, while the others are in the next
@@ -218,9 +212,11 @@ static void deliver(const cpu_worker *worker, uint32_t phase) {
             if (plan->values[base].first == phase) { deliver_value(worker, capture); }
             continue;
         }
-        for (uint32_t e = 0; e < plan->experts_count; e++) {
-            if (plan->experts[e].phase == phase && is_matrix_of(&plan->experts[e], capture->weight)) {
-                deliver_inputs(worker, &plan->experts[e], capture);
+        for (uint32_t e = 0; e < plan->expert_input_count; e++) {
+            const cpu_expert_input *in = &plan->expert_inputs[e];
+            if (in->phase == phase && capture->weight &&
+                (capture->weight == in->weights[0] || capture->weight == in->weights[1])) {
+                deliver_inputs(worker, in, capture);
             }
         }
     }

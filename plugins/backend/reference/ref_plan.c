@@ -172,7 +172,7 @@ static void need_of_weights(const tn_graph *graph, const tn_node *node, needs *m
             at_least(&most->work, 2 * w->rows);
             at_least(&most->captured, w->rows);
         }
-        if (node->op != TN_OP_embed && node->op != TN_OP_experts && node->op != TN_OP_output &&
+        if (node->op != TN_OP_embed && !ref_expert_matrices(node) && node->op != TN_OP_output &&
             !(node->op == TN_OP_linear && i == 0)) {
             at_least(&most->numbers, w->cols * w->rows);
         }
@@ -237,7 +237,7 @@ static int32_t check_slots(const tn_compile *compile, tn_error *err) {
 static int is_expert_matrix(const tn_graph *graph, uint32_t weight) {
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const tn_node *node = graph->nodes[n];
-        for (uint32_t slot = 0; slot < 3 && node->op == TN_OP_experts; slot++) {
+        for (uint32_t slot = 0; slot < ref_expert_matrices(node); slot++) {
             if (node->weights[slot] == weight) { return 1; }
         }
     }

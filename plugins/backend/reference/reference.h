@@ -81,6 +81,10 @@ double *ref_row(const ref_run *run, uint32_t value, uint64_t row);
 const tn_weight *ref_weight(const ref_run *run, const tn_node *node, uint32_t slot);
 /* All numbers of a weight, decoded into plan->numbers[at]; NULL if it is NULL. */
 const float *ref_numbers(const ref_run *run, const tn_weight *weight, uint32_t at);
+/* Slots 0 to n - 1 of a node's weights hold a matrix for each expert. */
+uint32_t ref_expert_matrices(const tn_node *node);
+/* A decoded row of matrix `matrix` times x, companion scale included, in column order. */
+double ref_weight_dot(const tn_weight *w, uint64_t matrix, const float *row, const double *x);
 /* Row `row` of matrix `matrix` of a weight, decoded to `out`. */
 void ref_decode_row(const tn_weight *weight, uint64_t matrix, uint64_t row, float *out);
 

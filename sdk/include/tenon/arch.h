@@ -26,7 +26,7 @@ typedef struct tn_facts {
     uint32_t key_dim, value_dim;
     uint32_t feed_forward;
     uint32_t experts, experts_used; /**< 0: dense */
-    uint32_t context;               /**< what the model was made for */
+    uint32_t context;               /**< what the model was made for, 0: it cannot be said */
     uint32_t context_limit;         /**< a hard limit (learned positions), 0: none */
     uint32_t rotated;               /**< rotary dimensions of a head, 0: none */
     double rope_base;

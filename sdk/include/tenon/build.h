@@ -182,6 +182,19 @@ static inline uint32_t tn_param_u32(tn_params *params, const char *key, uint32_t
     return 0;
 }
 
+/** context_length, which must be there. 0 without a fault if no context can be that long: such a file runs where the user
+ * says how long, and the host asks for it. */
+static inline uint32_t tn_param_context(tn_params *params) {
+    const char *key = "context_length";
+    tn_kv kv;
+    int64_t n;
+    if (tn_param_find(params, key, &kv) && kv.type != TN_KV_ARRAY) {
+        int fits = tn_kv_int(&kv, 0, &n);
+        if (fits ? n < 1 || n > TN_CONTEXT_MAX : kv.type == TN_KV_U64) { return 0; }
+    }
+    return tn_param_u32(params, key, 1, TN_CONTEXT_MAX);
+}
+
 /** A float that may be absent; finite, within low .. high (TN_POSITIVE: above 0). */
 static inline double tn_param_float_or(tn_params *params, const char *key, double low, double high,
                                        double fallback) {
@@ -282,7 +295,8 @@ static inline uint32_t tn_layer_number(const tn_layered *list, uint32_t layer) {
     return tn_kv_int(&list->kv, layer, &n) ? (uint32_t)n : 0;
 }
 
-/** The keys rope.scaling.*: law, factor (its old name too), original context, attention factor. */
+/** The keys rope.scaling.*: law, factor (its old name too), original context, attention factor. `context` stands in for the
+ * original context; 0: it is not known. */
 static inline void tn_param_scaling(tn_params *params, uint32_t context, tn_rotation *out) {
     tn_text law = tn_param_text(params, "rope.scaling.type");
     out->scaling = TN_SCALING_LINEAR;
@@ -304,6 +318,13 @@ static inline void tn_param_scaling(tn_params *params, uint32_t context, tn_rota
     out->original_context =
         tn_param_u32_or(params, "rope.scaling.original_context_length", 1, TN_CONTEXT_MAX, context);
     out->attention_factor = tn_param_float_or(params, "rope.scaling.attn_factor", TN_POSITIVE, 1e6, 1);
+    if (!out->original_context && (out->scaling == TN_SCALING_YARN || out->scaling == TN_SCALING_LONGROPE)) {
+        tn_kv kv;
+        const char *key = "rope.scaling.original_context_length";
+        if (tn_param_find(params, key, &kv)) { return; } /* its fault is reported */
+        tn_param_fault(params, TN_E_PARAM_MISSING, key, "absent",
+                       "an integer, for context_length is none that could stand in for it");
+    }
 }
 
 /** The whole rotation of `rotated` dimensions, from the keys rope.freq_base and rope.scaling.*. */
@@ -535,6 +556,14 @@ static inline uint32_t tn_add_route(const tn_writer *writer, const char *name, u
     return tn_add_node(writer, TN_OP_route, name, inputs, weights, attributes);
 }
 
+/** W x + b of each chosen expert, side by side; x is for all of them, or has a part for each. */
+static inline uint32_t tn_add_expert_linear(const tn_writer *writer, const char *name, uint32_t x,
+                                            uint32_t route, tn_matrix w) {
+    const uint32_t inputs[TN_NODE_INPUTS] = {x, route}, weights[TN_NODE_WEIGHTS] = {w.weight, w.bias};
+    TN_ATTRIBUTES(writer, tn_linear, attributes);
+    return tn_add_node(writer, TN_OP_expert_linear, name, inputs, weights, &attributes);
+}
+
 /** The chosen experts of each row. */
 static inline uint32_t tn_add_experts(const tn_writer *writer, const char *name, uint32_t x, uint32_t route,
                                       tn_matrix gate, tn_matrix up, tn_matrix down,
@@ -562,6 +591,12 @@ static inline uint32_t tn_add_sum(const tn_writer *writer, const char *name, uin
 /** a * b, one of them perhaps one column wide. */
 static inline uint32_t tn_add_product(const tn_writer *writer, const char *name, uint32_t a, uint32_t b) {
     return tn_add_simple(writer, TN_OP_mul, name, a, b, 0);
+}
+
+/** The parts of x, one of each chosen expert, times its weight. */
+static inline uint32_t tn_add_expert_sum(const tn_writer *writer, const char *name, uint32_t x,
+                                         uint32_t route) {
+    return tn_add_simple(writer, TN_OP_expert_sum, name, x, route, 0);
 }
 
 /** x * factor. */

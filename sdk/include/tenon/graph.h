@@ -37,13 +37,15 @@ TN_BEGIN_C
     X(pool, 18, tn_pool)                                                                                     \
     X(output, 19, tn_output)                                                                                 \
     X(custom, 20, tn_custom)                                                                                 \
-    X(clamp, 21, tn_scale)
+    X(clamp, 21, tn_scale)                                                                                   \
+    X(expert_linear, 22, tn_linear)                                                                          \
+    X(expert_sum, 23, tn_scale)
 
 enum {
 #define TN_OP_ENUM(name, number, type) TN_OP_##name = number,
     TN_OPS(TN_OP_ENUM)
 #undef TN_OP_ENUM
-        TN_OP_LAST = 21
+        TN_OP_LAST = 23
 };
 
 /** Kinds of rows of a value. */
@@ -93,7 +95,9 @@ typedef struct tn_norm {
     double eps;
 } tn_norm;
 
-/** inputs {x}, weights {W, [b]}: y = companion scale * (W x) + b. No attributes. */
+/** linear: inputs {x}, weights {W, [b]}: y = companion scale * (W x) + b. No attributes.
+ * expert_linear: inputs {x, route}, weights {W, [b]} (three-dimensional): the same with the matrix and bias of each chosen
+ * expert, results side by side in the order of the route. x is as wide as a row of W, or holds so many numbers for each. */
 typedef struct tn_linear {
     uint32_t struct_size;
     uint32_t reserved;
@@ -177,7 +181,8 @@ typedef struct tn_experts {
 } tn_experts;
 
 /** add {a, b}; mul {a, b}, where one side may be one column wide; scale {x}: x * factor; softcap {x}:
- * factor * tanh(x / factor); clamp {x}: the nearest number in -factor .. factor; rows {x}: T to O. */
+ * factor * tanh(x / factor); clamp {x}: the nearest number in -factor .. factor; rows {x}: T to O; expert_sum
+ * {y, route}: the sum over the chosen, in the order of the route, of weight * its part of y. */
 typedef struct tn_scale {
     uint32_t struct_size;
     uint32_t reserved;

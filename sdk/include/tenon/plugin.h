@@ -68,5 +68,23 @@ extern TN_EXPORT const tn_plugin tenon_plugin;
                                     (close_),                                                                \
                                     (interface_)}
 
+/** The plugin of an architecture whose `self` is its host, and whose configs are one piece of the host's memory. */
+#define TN_ARCH_PLUGIN(id_, version_, license_, min_minor_, configure_, tensors_, build_)                    \
+    static void tn_arch_release_(void *self, void *config) {                                                 \
+        const tn_host *host = (const tn_host *)self;                                                         \
+        host->free(host, config);                                                                            \
+    }                                                                                                        \
+    static const tn_arch tn_arch_table_ = {(uint32_t)sizeof(tn_arch), 0,          (configure_),              \
+                                           tn_arch_release_,          (tensors_), (build_)};                 \
+    static int32_t tn_arch_open_(const tn_host *host, void **self, tn_error *err) {                          \
+        (void)err;                                                                                           \
+        *self = (void *)host;                                                                                \
+        return TN_OK;                                                                                        \
+    }                                                                                                        \
+    static const void *tn_arch_interface_(const char *name) {                                                \
+        return strcmp(name, TN_ARCH_1) == 0 ? &tn_arch_table_ : NULL;                                        \
+    }                                                                                                        \
+    TN_PLUGIN(id_, version_, license_, min_minor_, tn_arch_open_, NULL, tn_arch_interface_)
+
 TN_END_C
 #endif

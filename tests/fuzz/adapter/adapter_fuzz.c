@@ -1,5 +1,5 @@
 /*
- * adapter_fuzz.c - bytes as an adapter of a model that is sound: as a low-rank adapter and as a control vector. Whatever
+ * adapter_fuzz.c - bytes as an adapter of models that are sound: as a low-rank adapter and as a control vector. Whatever
  * comes in: an answer, no crash, no hang, no memory by an unchecked number.
  */
 #include "tenon/model.h"
@@ -11,10 +11,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static tn_engine *engine;
-static tn_gguf *model;
+/* One dense, one with experts. */
+static tn_gguf *models[2];
 
 static void end(void) {
-    tn_gguf_close(model);
+    for (int i = 0; i < 2; i++) { tn_gguf_close(models[i]); }
     tn_engine_destroy(engine);
 }
 
@@ -23,7 +24,9 @@ static void begin(void) {
     tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = 1};
     tn_error err = TN_ERROR_INIT;
     if (tn_engine_create(&options, &engine, &err) != TN_OK ||
-        tn_gguf_open(ADAPTER_FUZZ_MODEL, tn_engine_types(engine), &model, &err) != TN_OK) {
+        tn_gguf_open(ADAPTER_FUZZ_MODELS "/llama.gguf", tn_engine_types(engine), &models[0], &err) != TN_OK ||
+        tn_gguf_open(ADAPTER_FUZZ_MODELS "/mixtral.gguf", tn_engine_types(engine), &models[1], &err) !=
+            TN_OK) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
@@ -31,7 +34,7 @@ static void begin(void) {
 }
 
 /* An adapter that fits is in the graph; one that does not is refused with a reason. */
-static void try_as(uint32_t kind, const char *path) {
+static void try_as(const tn_gguf *model, uint32_t kind, const char *path) {
     const tn_adapter adapter = {.kind = kind, .path = path, .scale = 1};
     tn_model_options options = {.backend = "reference", .adapters = &adapter, .adapter_count = 1};
     tn_error err = TN_ERROR_INIT;
@@ -47,8 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int fd = memfd_create("adapter_fuzz", MFD_CLOEXEC);
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) { abort(); }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    try_as(TN_ADAPTER_LORA, path);
-    try_as(TN_ADAPTER_CONTROL_VECTOR, path);
+    for (int i = 0; i < 2; i++) {
+        try_as(models[i], TN_ADAPTER_LORA, path);
+        try_as(models[i], TN_ADAPTER_CONTROL_VECTOR, path);
+    }
     close(fd);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "conformance.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #define EACH(i, array) for (uint32_t i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
 
@@ -20,6 +21,7 @@ struct experts_case {
     uint32_t scales; /* companion scales of each matrix: none, one, or one an expert */
     double limit, offset, alpha;
     uint32_t act;
+    uint32_t apart; /* written as products of one matrix each, and a sum */
 };
 
 /* What most cases have in common: 8 experts, of which each row takes 2. */
@@ -59,6 +61,24 @@ static uint32_t add_matrix(bench *b, const struct experts_case *c, uint32_t type
     return number;
 }
 
+static uint32_t add_apart(bench *b, const struct experts_case *c, uint32_t x, uint32_t route, tn_matrix gate,
+                          tn_matrix up, tn_matrix down) {
+    const tn_writer *w = &b->writer;
+    uint32_t h, u = tn_add_expert_linear(w, "up", x, route, up);
+    if (c->gated) {
+        uint32_t inputs[TN_NODE_INPUTS] = {tn_add_expert_linear(w, "gate", x, route, gate), u};
+        TN_ATTRIBUTES(w, tn_glu, glu);
+        glu.act = c->act;
+        glu.alpha = c->alpha;
+        glu.limit = c->limit;
+        glu.offset = c->offset;
+        h = tn_add_node(w, TN_OP_glu, "hidden", inputs, NULL, &glu);
+    } else {
+        h = tn_add_act(w, "hidden", u, c->act, c->alpha);
+    }
+    return tn_add_expert_sum(w, "sum", tn_add_expert_linear(w, "down", h, route, down), route);
+}
+
 static uint32_t add_experts(bench *b, const struct experts_case *c, uint32_t x, uint32_t route) {
     tn_matrix gate = {0, 0}, up = {add_matrix(b, c, c->in, c->width, c->hidden), 0},
               down = {add_matrix(b, c, c->out, c->hidden, c->width), 0};
@@ -68,6 +88,7 @@ static uint32_t add_experts(bench *b, const struct experts_case *c, uint32_t x, 
         up.bias = bench_weight(b, TYPE_F32, c->hidden, c->experts, 1, 0.5);
         down.bias = bench_weight(b, TYPE_F32, c->width, 1, c->experts, 0.5); /* in three dimensions as well */
     }
+    if (c->apart) { return add_apart(b, c, x, route, gate, up, down); }
     TN_ATTRIBUTES(&b->writer, tn_experts, experts);
     experts.act = c->act;
     experts.alpha = c->alpha;
@@ -83,9 +104,13 @@ static void make_experts(bench *b, const void *context) {
 }
 
 static void conform_all(const struct experts_case *c, double tolerance) {
+    struct experts_case apart = *c;
+    apart.apart = 1;
     conform("experts", make_experts, c, &few, tolerance);
     conform("experts", make_experts, c, &one, tolerance);
     conform("experts", make_experts, c, &many, tolerance);
+    conform("experts apart", make_experts, &apart, &few, tolerance);
+    conform("experts apart", make_experts, &apart, &many, tolerance);
 }
 
 /* ---- choices */
@@ -167,8 +192,12 @@ static void make_quantised_router(bench *b, const void *context) {
     route.used = c->used;
     route.score = TN_SCORE_SIGMOID;
     route.scale = 1;
-    uint32_t x = bench_input(b, c->width);
-    uint32_t logits = tn_add_mark(&b->writer, "mark", tn_add_linear(&b->writer, "router", x, router), 1);
+    uint32_t x = bench_input(b, c->width), logits = tn_add_linear(&b->writer, "router", x, router);
+    if (c->apart) { /* an adapter adds to the product */
+        tn_matrix delta = {bench_weight(b, TYPE_F32, c->width, c->experts, 1, 0.1), 0};
+        logits = tn_add_sum(&b->writer, "adapted", logits, tn_add_linear(&b->writer, "delta", x, delta));
+    }
+    logits = tn_add_mark(&b->writer, "mark", logits, 1);
     bench_output(b, add_experts(b, c, x, tn_add_route(&b->writer, "route", logits, 0, &route)), 0);
 }
 
@@ -177,6 +206,8 @@ Test(conform, experts_quantised_router) {
     c.experts = 20;
     c.used = 5;
     conform("quantised router", make_quantised_router, &c, &many, TOLERANCE_FLOAT);
+    c.apart = 1;
+    conform("quantised router with an adapter", make_quantised_router, &c, &many, TOLERANCE_FLOAT);
     conform_end();
 }
 
@@ -343,5 +374,84 @@ Test(conform, experts_layers) {
     }
     conform("two norms", make_two_norms, NULL, &few, TOLERANCE_EXPERTS_I8);
     conform("two norms", make_two_norms, NULL, &many, TOLERANCE_EXPERTS_I8);
+    conform_end();
+}
+
+/* ---- products of one matrix each */
+
+/* One rig: the op and its parts give the same bits. */
+static void expect_same(const char *backend, const struct experts_case *c) {
+    rig r;
+    float *out[2];
+    uint64_t rows = 0;
+    uint32_t width = 0;
+    if (!rig_open(&r, backend, NULL, 2)) { cr_skip_test("backend.%s is not in the build", backend); }
+    for (uint32_t apart = 0; apart < 2; apart++) {
+        struct experts_case this = *c;
+        bench b;
+        tn_error why = TN_ERROR_INIT;
+        this.apart = apart;
+        cr_assert(bench_open(&b, &r, make_experts, &this, &why), "%s: %s", backend, why.text);
+        out[apart] = bench_run(&b, &few, CUT_PIECES);
+        rows = bench_rows(&b, &few);
+        width = b.width;
+        bench_close(&b);
+    }
+    for (uint64_t i = 0; i < rows * width; i++) {
+        cr_assert(out[0][i] == out[1][i], "%s: row %lu column %lu is %a in one op, %a in parts", backend,
+                  (unsigned long)(i / width), (unsigned long)(i % width), out[0][i], out[1][i]);
+    }
+    free(out[0]);
+    free(out[1]);
+    rig_close(&r);
+}
+
+Test(conform, experts_apart_are_the_same) {
+    struct experts_case table[] = {usual(TYPE_F32, TYPE_F16, 64, 96), usual(TYPE_Q8_0, TYPE_Q4_0, 96, 64),
+                                   usual(TYPE_F16, TYPE_Q8_0, 33, 64)};
+    table[1].alpha = 1.702;
+    table[1].limit = 0.7;
+    table[1].offset = table[1].expert_biases = 1;
+    table[2].gated = 0;
+    table[2].used = 8;
+    EACH (i, table) {
+        expect_same("reference", &table[i]);
+        expect_same("cpu", &table[i]);
+    }
+}
+
+/* What adapters of experts make: additions behind each product, of one that is made later; a product of the same width that
+ * follows no route beside them; and one whose rows are as wide as all parts together. */
+static void make_adapted(bench *b, const void *context) {
+    const struct experts_case *c = context;
+    const tn_writer *w = &b->writer;
+    uint32_t x = bench_input(b, c->width), route = add_route(b, c, x);
+    tn_matrix up = {add_matrix(b, c, c->in, c->width, c->hidden), 0},
+              down = {add_matrix(b, c, c->out, c->hidden, c->width), 0},
+              a = {bench_weight(b, TYPE_F32, c->width, 3, c->experts, 0.2), 0},
+              lift = {bench_weight(b, TYPE_F16, 3, c->hidden, c->experts, 0.5), 0},
+              plain = {bench_weight(b, c->in, c->width, (uint64_t)c->hidden * c->used, 1, 0.2), 0},
+              whole = {bench_weight(b, TYPE_F32, (uint64_t)c->hidden * c->used, 5, c->experts, 0.2), 0};
+    uint32_t y = tn_add_expert_linear(w, "up", x, route, up);
+    uint32_t p = tn_add_linear(w, "plain", x, plain);
+    uint32_t d = tn_add_expert_linear(w, "a", x, route, a);
+    d = tn_add_scale(w, "scaled", tn_add_expert_linear(w, "b", d, route, lift), 0.75);
+    y = tn_add_sum(w, "adapted", y, d);
+    y = tn_add_glu(w, "glu", y, p, TN_ACT_SILU);
+    uint32_t five = tn_add_expert_sum(w, "five", tn_add_expert_linear(w, "whole", y, route, whole), route);
+    y = tn_add_expert_sum(w, "sum", tn_add_expert_linear(w, "down", y, route, down), route);
+    tn_matrix back = {bench_weight(b, TYPE_F32, 5, c->width, 1, 0.3), 0};
+    bench_output(b, tn_add_sum(w, "both", y, tn_add_linear(w, "back", five, back)), 0);
+}
+
+Test(conform, experts_adapted) {
+    struct experts_case floats = usual(TYPE_F32, TYPE_F16, 64, 96),
+                        codes = usual(TYPE_Q8_0, TYPE_Q4_0, 96, 64);
+    floats.used = 3;
+    conform("adapted", make_adapted, &floats, &few, TOLERANCE_FLOAT);
+    conform("adapted", make_adapted, &floats, &many, TOLERANCE_FLOAT);
+    conform("adapted", make_adapted, &floats, &one, TOLERANCE_FLOAT);
+    conform("adapted", make_adapted, &codes, &few, TOLERANCE_EXPERTS_I8);
+    conform("adapted", make_adapted, &codes, &many, TOLERANCE_EXPERTS_I8);
     conform_end();
 }

@@ -280,3 +280,62 @@ Test(reference, custom_ops_are_refused_by_name) {
     cr_assert(strstr(why.text, "nobody.has.it/1"), "%s", why.text);
     rig_close(&r);
 }
+
+/* ---- choices */
+
+enum { CROWD = 300, PICKED = 70 };
+
+struct crowd {
+    float logits[CROWD], bias[CROWD], numbers[CROWD];
+    uint32_t score, biased;
+};
+
+/* Expert e gives the number e: what comes out are the choices themselves, in order. */
+static void make_crowd(bench *b, const void *context) {
+    const struct crowd *c = context;
+    static const float one[1] = {1};
+    TN_ATTRIBUTES(&b->writer, tn_route, route);
+    route.used = PICKED;
+    route.score = c->score;
+    route.scale = 1;
+    uint32_t bias = c->biased ? bench_numbers(b, CROWD, 1, 1, c->bias) : 0;
+    uint32_t choice = tn_add_route(&b->writer, "route", bench_rows_of(b, CROWD, 1, c->logits), bias, &route);
+    tn_matrix w = {bench_numbers(b, 1, 1, CROWD, c->numbers), 0};
+    bench_output(b, tn_add_expert_linear(&b->writer, "choices", bench_rows_of(b, 1, 1, one), choice, w), 0);
+}
+
+static double rank_of(const struct crowd *c, uint32_t e) {
+    double sum = 0;
+    if (!c->biased) { return c->logits[e]; }
+    if (c->score == TN_SCORE_SIGMOID) { return 1 / (1 + exp(-(double)c->logits[e])) + c->bias[e]; }
+    for (uint32_t i = 0; i < CROWD; i++) { sum += exp((double)c->logits[i]); }
+    return exp((double)c->logits[e]) / sum + c->bias[e];
+}
+
+/* The largest that is left, of equals the first, again and again. */
+static void pick(const struct crowd *c, double picked[PICKED]) {
+    uint32_t taken[CROWD] = {0};
+    for (uint32_t u = 0; u < PICKED; u++) {
+        uint32_t best = CROWD;
+        for (uint32_t e = 0; e < CROWD; e++) {
+            if (!taken[e] && (best == CROWD || rank_of(c, e) > rank_of(c, best))) { best = e; }
+        }
+        taken[best] = 1;
+        picked[u] = best;
+    }
+}
+
+/* Many experts, of whose logits most are there several times. */
+Test(reference, choices_among_many) {
+    for (uint32_t way = 0; way < 4; way++) {
+        struct crowd c = {.score = way % 2 ? TN_SCORE_SIGMOID : TN_SCORE_SOFTMAX, .biased = way / 2};
+        double want[PICKED];
+        for (uint32_t e = 0; e < CROWD; e++) {
+            c.logits[e] = (float)(e * 7919 % 41) / 8 - 2;
+            c.bias[e] = (float)(e * 104729 % 5) / 4;
+            c.numbers[e] = (float)e;
+        }
+        pick(&c, want);
+        expect("choices", make_crowd, &c, 1, want);
+    }
+}

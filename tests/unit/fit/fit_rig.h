@@ -64,6 +64,19 @@ typedef struct rig_probe {
 /** Writes it and returns its path, as rig_make() does. */
 const char *rig_make_probe(const rig_probe *probe);
 
+/** An adapter of one pair of F32 tensors TENSOR.lora_a, TENSOR.lora_b, or, where b[0] is 0, a control vector of one TENSOR. */
+typedef struct rig_adapter {
+    const char *architecture, *tensor;
+    uint64_t a[3], b[3];
+    uint32_t type;     /**< what the tensors claim to be */
+    const char *poked; /**< "a" or "b": one of its numbers is `number`; NULL: none */
+    uint64_t at;
+    float number;
+    float alpha; /**< adapter.lora.alpha; 0: absent */
+} rig_adapter;
+/** Writes it and returns its path, as rig_make() does. */
+const char *rig_make_adapter(const rig_adapter *adapter);
+
 /** Opens and fits a file; closes it again with rig_end(). */
 typedef struct rig_result {
     tn_gguf *file;

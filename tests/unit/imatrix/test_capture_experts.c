@@ -27,6 +27,9 @@ static void take_input(void *context, uint32_t weight, uint32_t expert, uint32_t
     memcpy(t->x, data, width * sizeof *data);
 }
 
+/* The forms: without a gate, with one, with one and every matrix in a node of its own. */
+enum { UNGATED, GATED, APART };
+
 /* Rows (1, 2, 3) and (-1, 0, 2); the first goes to experts 0 and 2, the second to 1 and 2. */
 static void make_experts(bench *b, const void *context) {
     static const float x[ROWS * WIDTH] = {1, 2, 3, -1, 0, 2}, logits[ROWS * EXPERTS] = {3, 1, 2, 0, 5, 4};
@@ -35,7 +38,7 @@ static void make_experts(bench *b, const void *context) {
     static const float up[EXPERTS * HIDDEN * WIDTH] = {0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1};
     static const float down[EXPERTS * WIDTH * HIDDEN] = {1, 2, 3, 4, 5, 6, 1, 0, 0,
                                                          1, 1, 1, 2, 0, 0, 2, 1, -1};
-    const uint32_t gated = *(const uint32_t *)context;
+    const uint32_t gated = *(const uint32_t *)context != UNGATED, apart = *(const uint32_t *)context == APART;
     TN_ATTRIBUTES(&b->writer, tn_route, route);
     route.used = USED;
     route.score = TN_SCORE_SOFTMAX;
@@ -48,7 +51,14 @@ static void make_experts(bench *b, const void *context) {
     tn_matrix u = {bench_numbers(b, WIDTH, HIDDEN, EXPERTS, up), 0};
     tn_matrix d = {bench_numbers(b, HIDDEN, WIDTH, EXPERTS, down), 0};
     uint32_t rows = bench_rows_of(b, WIDTH, ROWS, x);
-    bench_output(b, tn_add_experts(&b->writer, "experts", rows, y, g, u, d, &experts), 0);
+    if (apart) {
+        uint32_t h = tn_add_glu(&b->writer, "glu", tn_add_expert_linear(&b->writer, "gate", rows, y, g),
+                                tn_add_expert_linear(&b->writer, "up", rows, y, u), TN_ACT_RELU);
+        h = tn_add_expert_linear(&b->writer, "down", h, y, d);
+        bench_output(b, tn_add_expert_sum(&b->writer, "sum", h, y), 0);
+    } else {
+        bench_output(b, tn_add_experts(&b->writer, "experts", rows, y, g, u, d, &experts), 0);
+    }
     b->weight_captures[0] = u.weight;
     b->weight_captures[1] = d.weight;
     b->weight_captures[2] = g.weight;
@@ -69,7 +79,7 @@ static void expect_taking(const struct log *log, uint32_t i, const struct taking
 }
 
 /* Runs a step with captures and one without: what was taken, and that nothing else changed. */
-static void run_captured(rig *r, uint32_t gated, bench *b, struct log log[3]) {
+static void run_captured(rig *r, uint32_t form, bench *b, struct log log[3]) {
     const lengths l = {1, {ROWS}};
     const uint32_t counts[BENCH_SEQUENCES] = {ROWS};
     float with[ROWS * WIDTH], without[ROWS * WIDTH];
@@ -77,7 +87,7 @@ static void run_captured(rig *r, uint32_t gated, bench *b, struct log log[3]) {
     const tn_capture *list[3];
     tn_error err = TN_ERROR_INIT;
     session s;
-    cr_assert(bench_open(b, r, make_experts, &gated, &err), "%s", err.text);
+    cr_assert(bench_open(b, r, make_experts, &form, &err), "%s", err.text);
     memset(log, 0, 3 * sizeof *log);
     for (uint32_t i = 0; i < b->weight_capture_count; i++) {
         captures[i] = (tn_capture){.struct_size = sizeof *captures,
@@ -95,12 +105,12 @@ static void run_captured(rig *r, uint32_t gated, bench *b, struct log log[3]) {
     session_close(&s);
 }
 
-static void expect_inputs(const char *backend) {
+static void expect_inputs(const char *backend, uint32_t form) {
     rig r;
     bench b;
     struct log log[3];
     if (!rig_open(&r, backend, NULL, 2)) { cr_skip_test("backend.%s is not in the build", backend); }
-    run_captured(&r, 1, &b, log);
+    run_captured(&r, form, &b, log);
     uint32_t up = b.weight_captures[0], down = b.weight_captures[1], gate = b.weight_captures[2];
     const struct taking ups[] = {{up, 0, 0, 3, {1, 2, 3}},
                                  {up, 0, 2, 3, {1, 2, 3}},
@@ -122,10 +132,12 @@ static void expect_inputs(const char *backend) {
 }
 
 Test(capture_experts, inputs_by_hand) {
-    expect_inputs("reference");
+    expect_inputs("reference", GATED);
+    expect_inputs("reference", APART);
 }
 Test(capture_experts, inputs_by_hand_on_cpu) {
-    expect_inputs("cpu");
+    expect_inputs("cpu", GATED);
+    expect_inputs("cpu", APART);
 }
 
 static void expect_ungated(const char *backend) {
@@ -133,7 +145,7 @@ static void expect_ungated(const char *backend) {
     bench b;
     struct log log[3];
     if (!rig_open(&r, backend, NULL, 2)) { cr_skip_test("backend.%s is not in the build", backend); }
-    run_captured(&r, 0, &b, log);
+    run_captured(&r, UNGATED, &b, log);
     uint32_t down = b.weight_captures[1];
     /* relu(up x) */
     const struct taking downs[] = {
@@ -155,10 +167,10 @@ static void expect_refused(const char *backend, uint32_t weight, int32_t code, c
     rig r, maker;
     bench b;
     tn_error err = TN_ERROR_INIT;
-    const uint32_t gated = 1;
+    const uint32_t form = GATED;
     if (!rig_open(&r, backend, NULL, 1)) { cr_skip_test("backend.%s is not in the build", backend); }
     cr_assert(rig_open(&maker, "reference", NULL, 1));
-    cr_assert(bench_open(&b, &maker, make_experts, &gated, &err), "%s", err.text);
+    cr_assert(bench_open(&b, &maker, make_experts, &form, &err), "%s", err.text);
     tn_limits limits = {.struct_size = sizeof limits, .rows = 4, .output_rows = 4, .sequences = 1};
     tn_compile compile = {.struct_size = sizeof compile,
                           .graph = b.graph,

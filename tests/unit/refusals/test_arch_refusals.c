@@ -13,11 +13,12 @@
 
 enum {
     ROTATES = 1,
-    PARTIAL = 2,  /* part of a head may rotate */
-    EXPERTS = 4,  /* always has them */
-    MAY_MIX = 8,  /* has them by key */
-    WINDOW = 16,  /* cannot be without one */
-    DEFAULTS = 32 /* the window has a default */
+    PARTIAL = 2,   /* part of a head may rotate */
+    EXPERTS = 4,   /* always has them */
+    MAY_MIX = 8,   /* has them by key */
+    WINDOW = 16,   /* cannot be without one */
+    DEFAULTS = 32, /* the window has a default */
+    LEARNED = 64   /* positions: their table is as long as the context */
 };
 
 struct fixture {
@@ -61,8 +62,8 @@ static const struct fixture fixtures[] = {
     {"phi2", ROTATES | PARTIAL, "", "-"},
     {"stablelm", ROTATES | PARTIAL, "use_parallel_residual", "- q.bias k.bias v.bias"},
     {"stablelm-parallel", ROTATES | PARTIAL, "use_parallel_residual", "-"},
-    {"gpt2", 0, "", ""},
-    {"starcoder", 0, "", ""},
+    {"gpt2", LEARNED, "", ""},
+    {"starcoder", LEARNED, "", ""},
     {"starcoder2", ROTATES, "", "q.bias k.bias v.bias"},
     {"codeshell", ROTATES, "", "- q.bias k.bias v.bias"},
     {"falcon-40b-style", ROTATES, "", ""},
@@ -82,7 +83,7 @@ static const struct fixture fixtures[] = {
     {"cohere2", ROTATES | WINDOW, LOCAL "logit_scale", "-"},
     {"glm4", ROTATES | PARTIAL, "", "q.bias k.bias v.bias"},
     {"nemotron", ROTATES | PARTIAL, "", "-"},
-    {"bert-rerank", 0, "", ""},
+    {"bert-rerank", LEARNED, "", ""},
     {"nomic-bert", ROTATES, "", ""},
 };
 #define FIXTURES (sizeof fixtures / sizeof *fixtures)
@@ -283,13 +284,14 @@ static void refused_without(const char *key) {
 /* ---- hyperparameters --------------------------------------------------------------------------------- */
 
 static void sizes(void) {
-    static const char *const at_least_one[] = {"context_length", "embedding_length", "block_count",
-                                               "attention.head_count", "feed_forward_length"};
+    static const char *const at_least_one[] = {"embedding_length", "block_count", "attention.head_count",
+                                               "feed_forward_length"};
     for (size_t i = 0; i < sizeof at_least_one / sizeof *at_least_one; i++) {
         refused_number(at_least_one[i], 0);
         refused_number(at_least_one[i], UINT32_C(1) << 31);
         refused_without(at_least_one[i]);
     }
+    refused_without("context_length");
     refused_number("attention.head_count_kv", 0);
     refused_number("attention.head_count_kv", 3);
     for (size_t i = 0; i < 2; i++) {
@@ -301,6 +303,30 @@ static void sizes(void) {
     refused_number(has_key("attention.layer_norm_rms_epsilon") ? "attention.layer_norm_rms_epsilon"
                                                                : "attention.layer_norm_epsilon",
                    0);
+}
+
+/* A number that no context can have: the refusal names it and says what to do, and that helps. */
+static void contexts(void) {
+    const uint32_t numbers[] = {0, UINT32_C(1) << 31, UINT32_MAX};
+    const tn_model_options chosen = {.backend = "reference", .context = 64};
+    int helps = !(now.f->flags & LEARNED);
+    rig_edit edit = {.source = now.source, .number_key = full("context_length")};
+    rig_result result;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char value[16];
+        edit.number = numbers[i];
+        snprintf(value, sizeof value, "%u", numbers[i]);
+        refused_number("context_length", numbers[i]);
+        rig_fit(rig_make(&edit), &options, &result);
+        cr_expect(names(result.text, full("context_length")) && names(result.text, value) &&
+                      !helps == !strstr(result.text, "-c N"),
+                  "%s: %s", now.f->file, result.text);
+        rig_end(&result);
+    }
+    rig_fit(rig_make(&edit), &chosen, &result);
+    cr_expect_eq(tn_fit_code(result.fit) == TN_OK, helps, "%s with a context of 64: %s", now.f->file,
+                 result.text);
+    rig_end(&result);
 }
 
 static void rotation(void) {
@@ -428,6 +454,7 @@ ParameterizedTest(struct fixture *f, refusals, fixture) {
     open_fixture(f);
     accepted(&(rig_edit){.source = now.source}, "not changed");
     sizes();
+    contexts();
     rotation();
     experts();
     window();

@@ -34,11 +34,6 @@ static int32_t configure(void *self, const char *name, const tn_meta *meta, uint
     return TN_OK;
 }
 
-static void release(void *self, void *config) {
-    const tn_host *host = self;
-    host->free(host, config);
-}
-
 static int32_t tensors(void *self, void *config, const tn_claims *claims, tn_error *err) {
     probe *p = config;
     tn_claim claim = {.name = "tokens", .dim_count = 2, .dims = {WIDTH, VOCAB}};
@@ -96,20 +91,4 @@ static int32_t build(void *self, const void *config, const tn_build *b, const tn
     return TN_OK;
 }
 
-static const tn_arch arch = {.struct_size = sizeof arch,
-                             .configure = configure,
-                             .release = release,
-                             .tensors = tensors,
-                             .build = build};
-
-static int32_t open(const tn_host *host, void **self, tn_error *err) {
-    (void)err;
-    *self = (void *)host;
-    return TN_OK;
-}
-
-static const void *interface(const char *name) {
-    return strcmp(name, TN_ARCH_1) == 0 ? &arch : NULL;
-}
-
-TN_PLUGIN("arch.probe", "0.1.0", "Apache-2.0", 0, open, NULL, interface);
+TN_ARCH_PLUGIN("arch.probe", "0.1.0", "Apache-2.0", 0, configure, tensors, build);

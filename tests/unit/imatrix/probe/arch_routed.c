@@ -27,11 +27,6 @@ static int32_t configure(void *self, const char *name, const tn_meta *meta, uint
     return TN_OK;
 }
 
-static void release(void *self, void *config) {
-    const tn_host *host = self;
-    host->free(host, config);
-}
-
 static uint32_t claim(const routed *r, const tn_claims *claims, const char *name, uint64_t cols,
                       uint64_t rows, uint64_t count) {
     tn_claim c = {.name = name, .dim_count = count > 1 ? 3 : 2, .dims = {cols, rows, count}};
@@ -74,20 +69,4 @@ static int32_t build(void *self, const void *config, const tn_build *b, const tn
     return TN_OK;
 }
 
-static const tn_arch arch = {.struct_size = sizeof arch,
-                             .configure = configure,
-                             .release = release,
-                             .tensors = tensors,
-                             .build = build};
-
-static int32_t open(const tn_host *host, void **self, tn_error *err) {
-    (void)err;
-    *self = (void *)host;
-    return TN_OK;
-}
-
-static const void *interface(const char *name) {
-    return strcmp(name, TN_ARCH_1) == 0 ? &arch : NULL;
-}
-
-TN_PLUGIN("arch.routed", "0.1.0", "Apache-2.0", 0, open, NULL, interface);
+TN_ARCH_PLUGIN("arch.routed", "0.1.0", "Apache-2.0", 0, configure, tensors, build);
