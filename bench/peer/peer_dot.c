@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { GROUP = 64, MAX_THREADS = 256 };
 
@@ -125,12 +126,14 @@ static double difference(const float *ours, const float *peers, uint64_t rows) {
     return sqrt(apart / size);
 }
 
-/* `bytes` of memory filled with random blocks, the same 64 Ki elements over and over. */
+/* `bytes` of memory, in huge pages as a mapped file's, filled with random blocks, the same 64 Ki elements over and over. */
 static uint8_t *make_blocks(const tn_format *format, size_t bytes) {
     uint64_t state = 1, unit = 1 << 16, first = unit / format->block * format->block_bytes;
-    size_t room = (bytes + 63) / 64 * 64;
-    uint8_t *memory = aligned_alloc(64, room < first ? first : room);
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t room = (bytes + first + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uint8_t *memory = aligned_alloc(HUGE_PAGE, room);
     if (!memory) { abort(); }
+    madvise(memory, room, MADV_HUGEPAGE);
     random_blocks(format, unit / format->block, &state, memory);
     for (uint64_t i = 0; format->type == 39 && i < unit / 32; i++) {
         memory[17 * i] |= 64; /* MXFP4: no subnormal scales, which tests want and no model has */
