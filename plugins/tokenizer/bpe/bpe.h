@@ -33,6 +33,26 @@ typedef struct tn_bpe_byte_pair {
     uint32_t behind; /**< ... of the first byte with a text that begins with the second */
 } tn_bpe_byte_pair;
 
+/** What is known of a character of three bytes whose first two are merged. */
+typedef struct tn_bpe_character {
+    uint32_t rank; /**< TN_RANK_NONE: they do not merge with the third */
+    uint32_t product : 29, sure : 1;
+    uint32_t
+        apart : 2; /**< nothing takes those two along sooner: 1: what ends in a space, 2: what does not */
+} tn_bpe_character;
+
+enum { TN_BPE_CHARACTERS = 65536, TN_BPE_CHARACTER_SYMBOLS = 1 << 29 };
+
+/** The number of a character of three bytes. */
+static inline uint32_t tn_bpe_character_number(const unsigned char *bytes) {
+    return (bytes[0] & 0xfu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+}
+
+/** The bit of `apart` that says it of what ends in a byte. */
+static inline uint32_t tn_bpe_apart(unsigned char last) {
+    return last == ' ' ? 1 : 2;
+}
+
 /**
  * Symbols are numbers: ids first, then the 256 bytes (those that have no entry), then texts that merges name
  * and the vocabulary does not have.
@@ -55,6 +75,7 @@ typedef struct tn_bpe {
     /* A bit for each hash of a pair in the table: most pairs do not merge, and the table is too large to be near. */
     uint64_t *merge_filter, filter_mask;
     tn_bpe_byte_pair *byte_pairs; /**< [65536] by the first << 8 | the second */
+    tn_bpe_character *characters; /**< by their numbers */
     tn_cache cache;               /**< words already merged */
 } tn_bpe;
 

@@ -19,16 +19,6 @@ typedef struct encoder {
     tn_bpe_words words;
 } encoder;
 
-/* Cuts by a single stage, as most rules have. */
-static int32_t cut_once(encoder *e, const tn_stage *stage, const unsigned char *at, const unsigned char *end,
-                        tn_error *err) {
-    for (const unsigned char *next; at < end; at = next) {
-        next = stage->next(stage, at, end);
-        TN_TRY(tn_bpe_words_put(&e->words, at, (uint64_t)(next - at), err));
-    }
-    return tn_bpe_words_flush(&e->words, err);
-}
-
 static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t size, tn_error *err) {
     if ((e->bpe->rules->flags & TN_RULES_NFC) && tn_nfc(&e->nfc, &text, &size) != TN_OK) {
         TN_FAIL(err, TN_E_MEMORY, "no memory to compose a text of %llu bytes", (unsigned long long)size);
@@ -38,9 +28,6 @@ static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t si
         TN_FAIL(err, TN_E_MEMORY, "no memory for a text of %llu bytes", (unsigned long long)size);
     }
     e->words.end = text + size;
-    if (e->bpe->rules->stage_count == 1 && !(flags & TN_RULES_NO_WHITE)) {
-        return cut_once(e, e->bpe->rules->stages, text, text + size, err);
-    }
     tn_cutter cutter;
     const unsigned char *begin = NULL, *end;
     tn_cutter_begin(&cutter, e->bpe->rules, text, size);
@@ -48,7 +35,7 @@ static int32_t encode_stretch(encoder *e, const unsigned char *text, uint64_t si
         if ((flags & TN_RULES_NO_WHITE) && (tn_unicode_look(begin, &bytes_of_first) & TN_SPACE)) { continue; }
         TN_TRY(tn_bpe_words_put(&e->words, begin, (uint64_t)(end - begin), err));
     }
-    return tn_bpe_words_flush(&e->words, err);
+    return tn_bpe_words_end(&e->words, err);
 }
 
 /* Ends and begins of plain ranges up to `before` in the text move by `grown` bytes. */
@@ -105,7 +92,8 @@ int32_t tn_bpe_encode(void *self, const void *tokenizer, tn_encode *call, tn_err
     encoder e; /* most of it is room for words: not cleared */
     e.bpe = e.words.bpe = bpe;
     e.call = e.words.call = call;
-    e.words.count = 0;
+    e.words.count = e.words.fresh_count = e.words.known_count = 0;
+    memset(e.words.last, 0, sizeof e.words.last);
     e.words.merged.scratch = e.clean = e.ranges = e.raw = empty;
     e.nfc = (tn_nfc_room){empty, empty, empty};
     TN_TRY(tn_ids_begin(call, &bpe->vocabulary.facts, err));

@@ -8,13 +8,15 @@
 
 enum { TN_BPE_LANES = 8, TN_BPE_LANE_WORD = 96, TN_BPE_LANE_IDS = 1024 };
 
-/** A word and, once it is known what it becomes, its ids. */
+/** A word that the cache does not have and, once it is known what it becomes, its ids. */
 typedef struct tn_bpe_word {
     const unsigned char *text;
     uint64_t size;
     tn_cache_key key; /**< of at most TN_CACHE_WORD bytes */
+    uint32_t before;  /**< ids of known words that come before its own */
+    uint32_t same;    /**< number of the first such word that is the same */
+    uint32_t count;   /**< of ids; UINT32_MAX: not known yet */
     int32_t few[TN_CACHE_IDS];
-    uint32_t count;     /**< of ids; UINT32_MAX: not known yet */
     const int32_t *ids; /**< `few`, or somewhere else */
 } tn_bpe_word;
 

@@ -132,7 +132,7 @@ static void read_merge(loader *l, tn_text text, unsigned char *out, merge *m) {
     tn_words_prefetch(words, &m->right_key);
 }
 
-/* ---- what is known of two bytes ---------------------------------------------------------------------------- */
+/* ---- what is known of two and three bytes -------------------------------------------------------------------- */
 
 static void put_byte_pair(tn_bpe *bpe, const unsigned char *bytes, uint32_t rank, uint32_t product) {
     tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
@@ -141,11 +141,37 @@ static void put_byte_pair(tn_bpe *bpe, const unsigned char *bytes, uint32_t rank
     pair->product = product & INT32_MAX;
 }
 
-/* Notes that a merge has these bytes for a part: if two bytes give them, they should have by now. */
+static int is_character(const unsigned char *bytes) {
+    return (bytes[0] & 0xf0) == 0xe0 && (bytes[1] & 0xc0) == 0x80 && (bytes[2] & 0xc0) == 0x80;
+}
+
+/* Notes that a merge has these bytes for a part: if two or three bytes give them, they should have by now. */
 static void use_part(tn_bpe *bpe, const unsigned char *bytes, uint32_t size) {
-    if (size != 2) { return; }
-    tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
-    if (pair->rank == TN_RANK_NONE) { pair->sure = 0; }
+    if (size == 2) {
+        tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
+        if (pair->rank == TN_RANK_NONE) { pair->sure = 0; }
+    } else if (size == 3 && is_character(bytes)) {
+        tn_bpe_character *character = &bpe->characters[tn_bpe_character_number(bytes)];
+        if (character->rank == TN_RANK_NONE) { character->sure = 0; }
+    }
+}
+
+/* Notes that two bytes are taken along by what ends in `last`: characters that begin with them should be made by now. */
+static void take_along(tn_bpe *bpe, unsigned char last, const unsigned char *bytes) {
+    unsigned char first[3] = {bytes[0], bytes[1], 0x80};
+    if (!is_character(first)) { return; }
+    tn_bpe_character *characters = &bpe->characters[tn_bpe_character_number(first)];
+    for (uint32_t i = 0; i < 64; i++) {
+        if (characters[i].rank == TN_RANK_NONE) { characters[i].apart &= ~tn_bpe_apart(last); }
+    }
+}
+
+static void put_character(tn_bpe *bpe, const merge *m, uint32_t rank) {
+    if (m->left != 2 || m->right != 1 || !is_character(m->bytes)) { return; }
+    tn_bpe_character *character = &bpe->characters[tn_bpe_character_number(m->bytes)];
+    if (character->rank != TN_RANK_NONE || m->product >= TN_BPE_CHARACTER_SYMBOLS) { return; }
+    character->rank = rank;
+    character->product = m->product & (TN_BPE_CHARACTER_SYMBOLS - 1);
 }
 
 static void note_rank(uint32_t *lowest, uint32_t rank) {
@@ -159,6 +185,8 @@ static void note_bytes(tn_bpe *bpe, const merge *m, uint32_t rank) {
     if (m->right == 1) { note_rank(&bpe->byte_pairs[border[-1] << 8 | border[0]].before, rank); }
     if (m->left == 1) { note_rank(&bpe->byte_pairs[m->bytes[0] << 8 | border[0]].behind, rank); }
     if (m->left == 1 && m->right == 1) { put_byte_pair(bpe, m->bytes, rank, m->product); }
+    if (m->right == 2) { take_along(bpe, border[-1], border); }
+    put_character(bpe, m, rank);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
@@ -297,8 +325,10 @@ static int32_t make(tn_bpe *bpe) {
     loader l = {.bpe = bpe, .scratch.host = host, .symbols = size + 256, .last = size};
     int32_t code = tn_cache_create(&bpe->cache, host, size);
     bpe->byte_pairs = tn_arena_get(&bpe->vocabulary.arena, 65536, sizeof *bpe->byte_pairs);
-    if (!bpe->byte_pairs) { code = TN_E_MEMORY; }
+    bpe->characters = tn_arena_get(&bpe->vocabulary.arena, TN_BPE_CHARACTERS, sizeof *bpe->characters);
+    if (!bpe->byte_pairs || !bpe->characters) { code = TN_E_MEMORY; }
     if (code == TN_OK) {
+        memset(bpe->characters, 0xff, TN_BPE_CHARACTERS * sizeof *bpe->characters);
         memset(bpe->byte_pairs, 0xff, 65536 * sizeof *bpe->byte_pairs); /* TN_RANK_NONE; sure till used */
         code = bpe->by_id ? make_of_entries(bpe) : make_of_file(&l);
     }

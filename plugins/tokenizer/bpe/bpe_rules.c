@@ -10,6 +10,7 @@
  */
 #include "bpe_rules.h"
 
+#include "bpe_marks.h"
 #include "bpe_sets.h"
 #include "bpe_split.h"
 
@@ -52,6 +53,8 @@ static const tn_shape ascii_words_newline = {LETTER | MARK, VISIBLE, TN_PUNCTUAT
     { .next = (function) }
 #define WORDS(digits, ends)                                                                                  \
     { .next = tn_split_words, .most = (digits), .after = (ends) }
+#define WORDS_ALONE(digits, ends)                                                                            \
+    { .next = tn_split_words, .marks = tn_marks_words, .most = (digits), .after = (ends) }
 #define SHAPED(of, digits, ends)                                                                             \
     { .next = tn_split_shaped, .most = (digits), .after = (ends), .shape = &(of) }
 #define CASED(digits)                                                                                        \
@@ -69,14 +72,14 @@ static const tn_shape ascii_words_newline = {LETTER | MARK, VISIBLE, TN_PUNCTUAT
     }
 
 static const tn_stage gpt2[] = {PLAIN(tn_split_gpt2)};
-static const tn_stage llama3[] = {WORDS(3, "\r\n")};
+static const tn_stage llama3[] = {WORDS_ALONE(3, "\r\n")};
 static const tn_stage jais2[] = {WORDS(3, "\r\n"), PLAIN(tn_split_spaces)};
 static const tn_stage minicpm5[] = {CLASS(NUMBER, 3), WORDS(TN_NO_LIMIT, "\r\n")};
-static const tn_stage qwen2[] = {WORDS(1, "\r\n")};
+static const tn_stage qwen2[] = {WORDS_ALONE(1, "\r\n")};
 static const tn_stage qwen35[] = {SHAPED(marked, 1, "\r\n")};
 static const tn_stage ufakzeka[] = {SHAPED(no_contractions, 1, "\r\n")};
 static const tn_stage laguna[] = {PLAIN(tn_split_lines), WORDS(1, "\r\n")};
-static const tn_stage seed_coder[] = {WORDS(1, "")};
+static const tn_stage seed_coder[] = {WORDS_ALONE(1, "")};
 static const tn_stage exaone_moe[] = {SHAPED(phrases, 1, "\r\n/")};
 static const tn_stage o200k[] = {CASED(3)};
 static const tn_stage tekken[] = {{.next = tn_split_cased_only, .most = 1, .after = "\r\n/"}};

@@ -17,6 +17,12 @@ typedef struct tn_stage tn_stage;
 typedef const unsigned char *(*tn_stage_fn)(const tn_stage *stage, const unsigned char *at,
                                             const unsigned char *end);
 
+/**
+ * Where the pieces of an expression begin among the bytes behind `at`, which one begins at: a bit for each of the next
+ * 64, but only for those that are certain. 0: ask the expression itself for the next one.
+ */
+typedef uint64_t (*tn_marks_fn)(const tn_stage *stage, const unsigned char *at, const unsigned char *end);
+
 /** A set of characters. Of those above ASCII: some classes (bits of unicode_tables.h), to which ranges are added
  * or, with `except`, from which they are taken away. */
 typedef struct tn_set {
@@ -42,6 +48,7 @@ enum {
 /** An expression with its parameters; which of them count is the function's. */
 struct tn_stage {
     tn_stage_fn next;
+    tn_marks_fn marks;     /**< a quicker way for a stage that is the only one; NULL: there is none */
     uint32_t most;         /**< most digits (characters of a run) in one piece; 0: no pieces of digits */
     uint32_t lead;         /**< TN_LEAD_*: what a run takes along in front */
     const char *after;     /**< characters that a run of symbols takes along at its end */
@@ -91,10 +98,21 @@ typedef struct tn_cutter {
     const tn_rules *rules;
     const unsigned char *at;                      /**< where the next word begins */
     const unsigned char *ends[TN_STAGES_MAX + 1]; /**< of the text, then of each stage's present piece */
+    const unsigned char *block;                   /**< where `marks` begin */
+    uint64_t marks;                               /**< begins of words behind `at` that are known already */
 } tn_cutter;
 
 void tn_cutter_begin(tn_cutter *cutter, const tn_rules *rules, const unsigned char *text, uint64_t size);
+/** The same where no mark is left. */
+const unsigned char *tn_cutter_look(tn_cutter *cutter, const unsigned char **begin);
+
 /** The end of the next word, which begins at `*begin`; NULL when the text is used up. */
-const unsigned char *tn_cutter_next(tn_cutter *cutter, const unsigned char **begin);
+static inline const unsigned char *tn_cutter_next(tn_cutter *cutter, const unsigned char **begin) {
+    if (!cutter->marks) { return tn_cutter_look(cutter, begin); }
+    *begin = cutter->at;
+    cutter->at = cutter->block + __builtin_ctzll(cutter->marks);
+    cutter->marks &= cutter->marks - 1;
+    return cutter->at;
+}
 
 #endif

@@ -55,9 +55,7 @@ static inline place run_most(place at, place end, uint32_t classes, uint32_t mos
     return at;
 }
 
-/* Bytes of an apostrophe and s, t, m, d, re, ve or ll; 0 if that is not here. Without regard to case, U+017F
- * (long s) is an s too. */
-static uint32_t contraction(place at, place end, int any_case) {
+uint32_t tn_split_contraction(const unsigned char *at, const unsigned char *end, int any_case) {
     if (end - at < 2 || at[0] != '\'') { return 0; }
     unsigned char fold = any_case ? 0x20 : 0;
     unsigned char a = at[1] | fold;
@@ -82,7 +80,7 @@ static place space(place at, place end, int newlines) {
 
 TN_SPLITTER(tn_split_gpt2) {
     (void)stage;
-    uint32_t size = contraction(at, end, 0);
+    uint32_t size = tn_split_contraction(at, end, 0);
     if (size) { return at + size; }
     place word = at + (*at == ' ');
     if (word < end) {
@@ -151,7 +149,7 @@ static place ascii_word(place at, place end) {
 
 static inline place words(const tn_stage *stage, const tn_shape *shape, place at, place end) {
     if (shape->flags & TN_SHAPE_CONTRACTIONS) {
-        uint32_t bytes = *at == '\'' ? contraction(at, end, 1) : 0;
+        uint32_t bytes = *at == '\'' ? tn_split_contraction(at, end, 1) : 0;
         if (bytes) { return at + bytes; }
     }
     if (shape->flags & TN_SHAPE_ASCII_WORDS) {
@@ -232,7 +230,7 @@ static inline place cased(const tn_stage *stage, place at, place end, int han, i
     if (!word) { word = lower_word(at, end, han); }
     if (!word && inner) { word = upper_word(inner, end, han); }
     if (!word) { word = upper_word(at, end, han); }
-    if (word) { return contractions ? word + contraction(word, end, 1) : word; }
+    if (word) { return contractions ? word + tn_split_contraction(word, end, 1) : word; }
     return no_word(stage, &usual, at, end);
 }
 

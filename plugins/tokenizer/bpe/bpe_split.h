@@ -13,6 +13,10 @@
 
 /* CS is 's|'t|'re|'ve|'m|'ll|'d, CI the same without regard to case, WS \s+(?!\S)|\s+. */
 
+/** Bytes of an apostrophe and s, t, m, d, re, ve or ll; 0 if that is not here. Without regard to case, U+017F
+ * (long s) is an s too. */
+uint32_t tn_split_contraction(const unsigned char *at, const unsigned char *end, int any_case);
+
 /** CS| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|WS */
 TN_SPLITTER(tn_split_gpt2);
 /** CI|[^no_prefix]?[letters]+|\p{N}{1,most}| ?[symbols]+[after]*|\s*[\r\n]+|WS, where letters are \p{L},

@@ -19,6 +19,19 @@ static inline uint32_t tn_bpe_is_sure(const tn_bpe *bpe, const unsigned char *te
     return pair->sure & (uint32_t)(pair->rank < before) & (uint32_t)(pair->rank < behind);
 }
 
+/**
+ * What is known of the character of three bytes at `i`, the first two of which merge for sure, if the third merges with
+ * them whatever else does: nothing takes those two along with what is before them, or the third with what is behind,
+ * sooner. NULL: that is not so. Words are well-formed.
+ */
+static inline const tn_bpe_character *tn_bpe_sure_character(const tn_bpe *bpe, const unsigned char *text,
+                                                            uint32_t size, uint32_t i) {
+    const tn_bpe_character *character = &bpe->characters[tn_bpe_character_number(text + i)];
+    uint32_t behind = i + 3 < size ? bpe->byte_pairs[text[i + 2] << 8 | text[i + 3]].behind : TN_RANK_NONE;
+    uint32_t apart = i ? character->apart & tn_bpe_apart(text[i - 1]) : 1;
+    return character->sure && apart && character->rank < behind ? character : NULL;
+}
+
 /** Symbols of a word's bytes, those that merge for sure being merged, and where they begin, the end behind the last.
  * Returns how many. */
 static inline uint32_t tn_bpe_start(const tn_bpe *bpe, const unsigned char *text, uint32_t size,
@@ -32,6 +45,13 @@ static inline uint32_t tn_bpe_start(const tn_bpe *bpe, const unsigned char *text
         }
         start[count] = i;
         symbol[count] = both ? product : one;
+        if (text[i] >= 0xe0 && text[i] < 0xf0 && both && i + 2 < size) {
+            const tn_bpe_character *character = tn_bpe_sure_character(bpe, text, size, i);
+            if (character) {
+                symbol[count] = character->product;
+                i++;
+            }
+        }
         i += 1 + both;
     }
     start[count] = size;

@@ -1,6 +1,6 @@
 /*
- * bpe_words.c - see bpe_words.h. Most words are in the cache; those that are not are looked up whole, if the
- * rules say so, or merged.
+ * bpe_words.c - see bpe_words.h. Words that the cache does not have are looked up whole, if the rules say so, or
+ * merged.
  */
 #include "bpe_words.h"
 
@@ -75,7 +75,7 @@ static inline int is_taken_whole(const tn_bpe *bpe, const unsigned char *text) {
 static uint32_t find_whole(const tn_bpe_words *words, tn_bpe_word **todo, uint32_t count) {
     const tn_bpe *bpe = words->bpe;
     const tn_words *entries = &bpe->vocabulary.words;
-    tn_word_key keys[TN_BPE_BATCH];
+    tn_word_key keys[TN_BPE_NEW];
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         int wanted = is_taken_whole(bpe, todo[i]->text) && todo[i]->size <= entries->longest;
@@ -99,52 +99,102 @@ static uint32_t find_whole(const tn_bpe_words *words, tn_bpe_word **todo, uint32
     return left;
 }
 
-/* Of the words, those that are in the cache get their ids; returns how many are not. */
-static uint32_t find_known(const tn_bpe *bpe, tn_bpe_word *word, uint32_t count, tn_bpe_word **todo) {
-    uint32_t missing = 0;
-    for (const tn_bpe_word *end = word + count; word < end; word++) {
-        word->count =
-            word->size <= TN_CACHE_WORD ? tn_cache_find(&bpe->cache, &word->key, word->few) : UINT32_MAX;
-        word->ids = word->few;
-        if (word->count == UINT32_MAX) { todo[missing++] = word; }
+/* ---- words that the cache does not have ---------------------------------------------------------------- */
+
+/* The first fresh word that has the key of number `number`, if that one is remembered; else `number`. */
+static uint32_t find_same(tn_bpe_words *words, uint32_t number) {
+    const tn_cache_key *key = &words->fresh[number].key;
+    uint8_t *last = &words->last[key->hash >> 32 & (TN_BPE_LAST - 1)];
+    const tn_bpe_word *other = &words->fresh[*last];
+    uint64_t size = key->size > TN_CACHE_HALF_WORD ? TN_CACHE_WORD : TN_CACHE_HALF_WORD;
+    if (*last < number && other->size == key->size && other->key.hash == key->hash &&
+        memcmp(other->key.word, key->word, size) == 0) {
+        return other->same;
     }
-    return missing;
+    *last = (uint8_t)number;
+    return number;
 }
 
-/* Ids lie in room for at least TN_CACHE_IDS: that many are written where they fit, however few count. */
+static void put_fresh(tn_bpe_words *words, const tn_bpe_piece *piece) {
+    uint32_t number = words->fresh_count++;
+    tn_bpe_word *word = &words->fresh[number];
+    word->text = piece->text;
+    word->size = piece->size;
+    word->key = piece->key;
+    word->before = words->known_count;
+    word->count = UINT32_MAX;
+    word->same = piece->size <= TN_CACHE_WORD ? find_same(words, number) : number;
+}
+
 static inline void add_ids(tn_encode *call, const int32_t *ids, uint32_t count) {
-    if (count <= TN_CACHE_IDS && call->capacity >= TN_CACHE_IDS &&
-        call->count <= call->capacity - TN_CACHE_IDS) {
-        memcpy(call->ids + call->count, ids, TN_CACHE_IDS * sizeof *ids);
+    if (call->count < call->capacity && count <= call->capacity - call->count) {
+        memcpy(call->ids + call->count, ids, count * sizeof *ids);
         call->count += count;
     } else {
         tn_ids_add_all(call, ids, count);
     }
 }
 
-int32_t tn_bpe_words_flush(tn_bpe_words *words, tn_error *err) {
-    const tn_bpe *bpe = words->bpe;
+/* Merges a word by itself. */
+static int32_t add_merged(tn_bpe_words *words, const tn_bpe_word *word, tn_error *err) {
     tn_encode *call = words->call;
-    tn_bpe_word *todo[TN_BPE_BATCH];
-    uint32_t count = words->count;
-    words->count = 0;
-    uint32_t missing = find_known(bpe, words->word, count, todo);
-    if (missing) { missing = find_whole(words, todo, missing); }
-    if (missing && !(bpe->rules->flags & TN_RULES_RAW)) {
-        tn_bpe_merge_side_by_side(bpe, &words->lanes, todo, missing);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_bpe_word *word = &words->word[i];
-        if (word->count != UINT32_MAX) {
-            add_ids(call, word->ids, word->count);
-            continue;
-        }
-        uint64_t before = call->count;
-        TN_TRY(merge(words, word->text, word->size, err));
-        if (word->size <= TN_CACHE_WORD && call->count - before <= TN_CACHE_IDS &&
-            call->count <= call->capacity) {
-            tn_cache_put(&bpe->cache, &word->key, call->ids + before, (uint32_t)(call->count - before));
-        }
+    uint64_t before = call->count;
+    TN_TRY(merge(words, word->text, word->size, err));
+    if (word->size <= TN_CACHE_WORD && call->count - before <= TN_CACHE_IDS &&
+        call->count <= call->capacity) {
+        tn_cache_put(&words->bpe->cache, &word->key, call->ids + before, (uint32_t)(call->count - before));
     }
     return TN_OK;
+}
+
+/* Adds the ids of fresh words and of those between them. */
+static int32_t add_all(tn_bpe_words *words, tn_error *err) {
+    const tn_bpe *bpe = words->bpe;
+    tn_bpe_word *todo[TN_BPE_NEW];
+    uint32_t count = 0, at = 0;
+    for (uint32_t i = 0; i < words->fresh_count; i++) {
+        if (words->fresh[i].same == i) { todo[count++] = &words->fresh[i]; }
+    }
+    count = find_whole(words, todo, count);
+    if (!(bpe->rules->flags & TN_RULES_RAW)) { tn_bpe_merge_side_by_side(bpe, &words->lanes, todo, count); }
+    for (const tn_bpe_word *word = words->fresh; word < words->fresh + words->fresh_count; word++) {
+        const tn_bpe_word *same = &words->fresh[word->same];
+        add_ids(words->call, words->known + at, word->before - at);
+        at = word->before;
+        if (same->count == UINT32_MAX) {
+            TN_TRY(add_merged(words, word, err));
+        } else {
+            add_ids(words->call, same->ids, same->count);
+        }
+    }
+    add_ids(words->call, words->known + at, words->known_count - at);
+    words->fresh_count = words->known_count = 0;
+    return TN_OK;
+}
+
+/* ---- all words ----------------------------------------------------------------------------------------- */
+
+int32_t tn_bpe_words_look(tn_bpe_words *words, tn_error *err) {
+    const tn_cache *cache = &words->bpe->cache;
+    uint32_t known = words->known_count;
+    for (const tn_bpe_piece *piece = words->piece; piece < words->piece + words->count; piece++) {
+        uint32_t count = piece->size <= TN_CACHE_WORD
+                             ? tn_cache_find(cache, &piece->key, words->known + known)
+                             : UINT32_MAX;
+        if (count != UINT32_MAX) {
+            known += count;
+            continue;
+        }
+        words->known_count = known;
+        put_fresh(words, piece);
+    }
+    words->known_count = known;
+    words->count = 0;
+    int full = known > TN_BPE_KNOWN - TN_BPE_BATCH * TN_CACHE_IDS;
+    return full || words->fresh_count >= TN_BPE_ENOUGH ? add_all(words, err) : TN_OK;
+}
+
+int32_t tn_bpe_words_end(tn_bpe_words *words, tn_error *err) {
+    TN_TRY(tn_bpe_words_look(words, err));
+    return add_all(words, err);
 }

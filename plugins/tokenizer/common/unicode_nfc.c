@@ -26,16 +26,17 @@ static const tn_nfc_record *record_of(uint32_t c) {
 }
 
 static int is_composed(const unsigned char *text, uint64_t size) {
-    uint32_t step, last = 0, plain = number_of(0); /* of ASCII and most others */
-    for (uint64_t at = tn_utf8_ascii(text, size); at < size; at += tn_utf8_ascii(text + at, size - at)) {
+    uint32_t step, last = 0;
+    for (uint64_t at = 0; at < size; at += step) {
+        if (text[at] < 0x80) { at += tn_utf8_ascii(text + at, size - at); }
         if (at && text[at - 1] < 0x80) { last = 0; }
-        uint32_t number = number_of(tn_utf8_read(text + at, &step));
-        at += step;
-        if (number == plain) {
+        if (at == size) { break; }
+        step = tn_nfc_calm[text[at]];
+        if (step) {
             last = 0;
             continue;
         }
-        const tn_nfc_record *r = &tn_nfc_records[number];
+        const tn_nfc_record *r = record_of(tn_utf8_read(text + at, &step));
         if (r->may_change || (r->order && r->order < last)) { return 0; }
         last = r->order;
     }
