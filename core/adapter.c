@@ -3,6 +3,7 @@
  * reason, with the file and the tensor it is about. Unlike a model's, all their numbers are looked at: they are few.
  */
 #include "fit.h"
+#include "gguf_mapping.h"
 #include "gguf_value.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ static bool need_text(struct opened *o, const char *key, const char *wanted, boo
     char found[64];
     bool there = read_text(o, key, found);
     if ((!there && optional) || (there && strcmp(found, wanted) == 0)) { return true; }
-    fault(o, TN_E_FILE_KIND, key, there ? found : "absent", wanted);
+    fault(o, TN_E_FILE_KIND, key, !there ? "absent" : found[0] ? found : "something else", wanted);
     return false;
 }
 
@@ -112,6 +113,11 @@ static void read_numbers(struct opened *o, const tn_gguf_tensor *t, float *all) 
     const tn_fit_format *f = tn_fit_format_of(o->fit, t->type);
     uint64_t rows = t->elements / t->dims[0], total = o->fit->reasons.total;
     if (f && (!f->format || !t->data)) { return; }
+    if (tn_pages_fetch(t->data, t->size) != 0) {
+        fault(o, TN_E_IO, t->name, "the file was cut short, or cannot be read, while it was in use",
+              "all of it");
+        return;
+    }
     float *row = calloc(t->dims[0], sizeof *row);
     if (!f || !row) {
         o->fit->reasons.no_memory = 1;
@@ -129,6 +135,11 @@ static void read_numbers(struct opened *o, const tn_gguf_tensor *t, float *all) 
 /* The next weight of the graph; 0: no memory. */
 static uint32_t add_weight(struct opened *o, const tn_gguf_tensor *t) {
     tn_match *m = &o->fit->match;
+    tn_fit_format *f = tn_fit_format_of(o->fit, t->type);
+    if (f && !f->tensor) { /* a type that only an adapter has */
+        f->tensor = text(o, "%s of %s", t->name, o->asked->path);
+        f->tensors = 1;
+    }
     tn_weight *w = tn_fit_weight(o->fit, t);
     if (!w) {
         o->fit->reasons.no_memory = 1;
@@ -196,12 +207,25 @@ static bool has_shape(const tn_gguf_tensor *t, uint64_t cols, uint64_t rows, uin
     return t->dims[0] == cols && t->dims[1] == rows && t->dims[2] * t->dims[3] == count;
 }
 
+/* The pair fits neither as that of a matrix nor as that of a table: which of the two is wrong. */
+static void pair_fault(struct opened *o, const tn_gguf_tensor *a, const tn_gguf_tensor *b,
+                       const tn_weight *w) {
+    if (has_shape(a, w->cols, a->dims[1], w->count)) {
+        shape_fault(o, b, a->dims[1], w->rows, w->count);
+    } else if (w->count == 1 && has_shape(a, a->dims[0], w->rows, 1)) {
+        shape_fault(o, b, a->dims[0], w->cols, 1);
+    } else {
+        shape_fault(o, a, w->cols, b->dims[0], w->count);
+    }
+}
+
 /* `a` is [in, rank], `b` [rank, out] for a matrix [in, out], and as many of them for as many; of a table [width, rows] it
  * is [rank, rows] and [rank, width]. Only a table that the graph looks up takes the latter: that is known later. */
 static void take_pair(struct opened *o, const char *name, const tn_gguf_tensor *a, const tn_gguf_tensor *b,
                       double alpha) {
     tn_adapters *adapters = &o->fit->match.adapters;
     uint32_t target = target_of(o, name);
+    if (!target && tn_gguf_tensor_find(o->fit->match.file, name)) { return; } /* not read for this purpose */
     if (!target) {
         fault(o, TN_E_TENSOR_UNREAD, a->name, "an adapter", "one for a tensor that the model reads");
         return;
@@ -217,11 +241,8 @@ static void take_pair(struct opened *o, const char *name, const tn_gguf_tensor *
         pair.b = pair.rows = claim(o, a);
         pair.rows_b = add_weight(o, b);
         pair.a = claim_turned(o, b);
-    } else if (!has_shape(a, w->cols, a->dims[1], w->count)) {
-        shape_fault(o, a, w->cols, rank, w->count);
-        return;
     } else {
-        shape_fault(o, b, a->dims[1], w->rows, w->count);
+        pair_fault(o, a, b, w);
         return;
     }
     if (pair.a && pair.b) { adapters->pairs[adapters->pair_count++] = pair; }
@@ -307,7 +328,7 @@ int32_t tn_fit_adapters_open(tn_fit *fit, tn_error *err) {
         adapters->file_count++;
         if (code == TN_E_MEMORY) { TN_FAIL(err, code, "%s", refused.text); }
         if (code != TN_OK) {
-            tn_reasons_add_error(&fit->reasons, fit->reasons.total, path, code, &refused);
+            tn_reasons_add_error(&fit->reasons, fit->reasons.total, "adapter", code, &refused);
             tn_gguf_close(adapters->files[i]);
             adapters->files[i] = NULL;
             continue;
@@ -328,7 +349,9 @@ void tn_fit_adapters_claim(tn_fit *fit) {
     for (uint32_t i = 0; i < fit->match.adapters.file_count; i++) {
         struct opened o = {fit, &fit->options.adapters[i], fit->match.adapters.files[i]};
         if (!o.file) { continue; }
-        if (o.asked->kind == TN_ADAPTER_LORA) {
+        if (!isfinite((float)o.asked->scale)) {
+            fault(&o, TN_E_PARAM_INVALID, "its scale", "no finite float", "one");
+        } else if (o.asked->kind == TN_ADAPTER_LORA) {
             if (judge_lora(&o)) { take_lora(&o); }
         } else if (judge_control_vector(&o)) {
             take_control_vector(&o);
@@ -344,24 +367,55 @@ static bool is_looked_up(const tn_graph *graph, uint32_t weight) {
     return false;
 }
 
+static bool is_read(const tn_graph *graph, uint32_t weight) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        for (int slot = 0; slot < TN_NODE_WEIGHTS; slot++) {
+            if (graph->nodes[i]->weights[slot] == weight) { return true; }
+        }
+    }
+    return false;
+}
+
+/* A pair whose matrix the graph has no use for changes nothing, as that matrix does not. */
+static void judge_pair(struct opened *o, const tn_adapter_pair *pair) {
+    const tn_match *m = &o->fit->match;
+    const tn_weight *w = m->weights[pair->target - 1];
+    uint64_t rank = m->weights[pair->b - 1]->cols;
+    bool looked_up = is_looked_up(m->graph, pair->target);
+    if (!pair->uses && !is_read(m->graph, pair->target)) { return; }
+    if (looked_up && !pair->rows) {
+        shape_fault(o, m->tensors[pair->a - 1], rank, w->rows, 1);
+    } else if (!looked_up && pair->rows) {
+        shape_fault(o, m->tensors[pair->rows - 1], w->cols, rank, 1);
+    } else if (!pair->uses) {
+        fault(o, TN_E_PARAM_UNSUPPORTED, pair->name, "a tensor that is neither multiplied nor looked up",
+              "adapters of matrices and tables");
+    }
+}
+
+/* A file of which nothing is used is a mistake. */
+static void judge_uses(struct opened *o) {
+    const tn_adapters *adapters = &o->fit->match.adapters;
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < adapters->pair_count; i++) {
+        if (adapters->pairs[i].file == o->asked->path) { uses += adapters->pairs[i].uses; }
+    }
+    if (!uses && o->fit->reasons.total == 0) {
+        fault(o, TN_E_PARAM_UNSUPPORTED, "adapter", "for tensors that this purpose does not compute with",
+              "one for a tensor that is used");
+    }
+}
+
 void tn_fit_adapters_used(tn_fit *fit) {
     tn_match *m = &fit->match;
     for (uint32_t i = 0; i < m->adapters.pair_count; i++) {
         const tn_adapter_pair *pair = &m->adapters.pairs[i];
         struct opened o = {.fit = fit, .asked = &(tn_adapter){.path = pair->file}};
-        bool looked_up = is_looked_up(m->graph, pair->target);
-        if (looked_up != (pair->rows != 0)) {
-            const tn_weight *w = m->weights[pair->target - 1];
-            uint64_t rank = m->weights[pair->b - 1]->cols;
-            if (looked_up) {
-                shape_fault(&o, m->tensors[pair->a - 1], rank, w->rows, 1);
-            } else {
-                shape_fault(&o, m->tensors[pair->rows - 1], w->cols, rank, 1);
-            }
-        } else if (!pair->uses) {
-            fault(&o, TN_E_PARAM_UNSUPPORTED, pair->name, "a tensor that multiplies nothing for this purpose",
-                  "adapters of matrices that are multiplied");
-        }
+        judge_pair(&o, pair);
+    }
+    for (uint32_t i = 0; i < m->adapters.file_count; i++) {
+        struct opened o = {fit, &fit->options.adapters[i], m->adapters.files[i]};
+        if (o.asked->kind == TN_ADAPTER_LORA) { judge_uses(&o); }
     }
     for (uint32_t i = 0; i < m->adapters.direction_count; i++) {
         const tn_adapter_direction *d = &m->adapters.directions[i];

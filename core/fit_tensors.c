@@ -153,7 +153,6 @@ tn_weight *tn_fit_weight(tn_fit *fit, const tn_gguf_tensor *t) {
                      .count = t->dims[2] * t->dims[3],
                      .size = t->size};
     if (f->format) { w->row_bytes = w->cols / f->format->block * f->format->block_bytes; }
-    if (!f->tensor) { f->tensor = name, f->tensors = 1; } /* a type that only an adapter has */
     return w;
 }
 

@@ -23,6 +23,7 @@ struct tn_graph_builder {
     struct list nodes, values;
     struct list own; /* for each node, not NULL: added here, not by the architecture */
     bool adding_own;
+    uint32_t own_number; /* of the adapter behind the author's node, from 1 on; 0: none */
     unsigned char *used; /* by number of a weight: a node of the finished graph reads it */
     const tn_weight *const *weights;
     const uint32_t *flags;
@@ -166,14 +167,15 @@ static int32_t append_node(tn_graph_builder *b, tn_node *node, const tn_graph_re
 
 /* ---- adapters --------------------------------------------------------------------------------------- */
 
-/* A node of our own for the author's node `of`: its name and a word, its layer. */
+/* A node of our own for the author's node `of`: its layer, its name, a word or NULL, and which of several it is. */
 static int32_t take_own(tn_graph_builder *b, const tn_node *of, int32_t op, const char *word,
                         const uint32_t inputs[2], const uint32_t weights[2], const void *attributes,
                         uint32_t *result, tn_error *err) {
     char name[512];
     tn_node *copy = NULL;
     tn_graph_results results;
-    snprintf(name, sizeof name, "%.400s.%s", of->name, word);
+    int size = snprintf(name, sizeof name, "%.400s%s%s", of->name, word ? "." : "", word ? word : "");
+    if (b->own_number > 1) { snprintf(name + size, sizeof name - (size_t)size, ".%" PRIu32, b->own_number); }
     const tn_node node = {.struct_size = sizeof node,
                           .op = op,
                           .name = name,
@@ -242,13 +244,17 @@ static int32_t adapt(tn_graph_builder *b, uint32_t *y, tn_error *err) {
     for (uint32_t i = 0; i < b->adapters->pair_count; i++) {
         tn_adapter_pair *pair = &b->adapters->pairs[i];
         if (pair->target != node->weights[0]) { continue; }
+        b->own_number++;
         if (product) { TN_TRY(add_product(b, node, pair, y, err)); }
         if (node->op == TN_OP_embed && pair->rows) { TN_TRY(add_row(b, node, pair, y, err)); }
     }
     for (uint32_t i = 0; node->op == TN_OP_mark && i < b->adapters->direction_count; i++) {
         tn_adapter_direction *d = &b->adapters->directions[i];
-        if (d->layer == node->layer) { TN_TRY(add_direction(b, node, d, y, err)); }
+        if (d->layer != node->layer) { continue; }
+        b->own_number++;
+        TN_TRY(add_direction(b, node, d, y, err));
     }
+    b->own_number = 0;
     return TN_OK;
 }
 
@@ -293,7 +299,7 @@ static int32_t take_apart(tn_graph_builder *b, const tn_node *of, uint32_t *resu
         TN_TRY(take_own(b, of, TN_OP_act, "hidden", h, none, &act, &h[0], err));
     }
     TN_TRY(take_matrix(b, of, DOWN, h[0], &h[0], err));
-    return take_own(b, of, TN_OP_expert_sum, "sum", (uint32_t[2]){h[0], of->inputs[1]}, none, &sum, result,
+    return take_own(b, of, TN_OP_expert_sum, NULL, (uint32_t[2]){h[0], of->inputs[1]}, none, &sum, result,
                     err);
 }
 

@@ -5,6 +5,7 @@
 #include "model_state.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,37 +21,66 @@ static uint64_t available_memory(void) {
     return kib * 1024;
 }
 
+/* How far reading is, and who wants to know. */
+typedef struct reading {
+    const tn_model_options *options;
+    uint64_t done, total;
+} reading;
+
+/* Bytes from `at` on of a tensor of the model's file or of an adapter's. */
+static int32_t fetch(const tn_gguf_tensor *tensor, uint64_t at, uint64_t size, tn_error *err) {
+    if (tn_pages_fetch((const uint8_t *)tensor->data + at, size) == 0) { return TN_OK; }
+    TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
+            tn_path_tail(tn_gguf_mapped_at(tensor->data)), tensor->name);
+}
+
 /* Reads a weight, in parts that a caller can cancel between. */
-static int32_t read_weight(const tn_model *model, uint32_t index, const tn_model_options *options,
-                           uint64_t *done, uint64_t total, tn_error *err) {
+static int32_t read_weight(reading *r, const tn_gguf_tensor *tensor, tn_error *err) {
     enum { PART = 64 << 20 };
-    const tn_weight *weight = model->match.weights[index];
-    const tn_gguf_tensor *tensor = model->match.tensors[index];
-    for (uint64_t at = 0; at < weight->size; at += PART) {
-        uint64_t size = weight->size - at < PART ? weight->size - at : PART;
-        if (options && options->progress && options->progress(options->progress_context, *done, total)) {
+    const tn_model_options *options = r->options;
+    for (uint64_t at = 0; at < tensor->size; at += PART) {
+        uint64_t size = tensor->size - at < PART ? tensor->size - at : PART;
+        if (options && options->progress && options->progress(options->progress_context, r->done, r->total)) {
             TN_FAIL(err, TN_E_CANCELLED, "reading of weights was cancelled");
         }
-        if (tn_pages_fetch((const uint8_t *)weight->data + at, size) != 0) {
-            TN_FAIL(err, TN_E_IO,
-                    "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
-                    tn_path_tail(tn_gguf_path(model->file, tensor->file)), tensor->name);
-        }
-        *done += size;
+        TN_TRY(fetch(tensor, at, size, err));
+        r->done += size;
     }
     return TN_OK;
 }
 
-/* Reads all weights, in the order of the graph: in the first step every page would be a fault, and a cold file
- * would come in small pieces. Weights that memory cannot hold are left to come when they are used. */
-static int32_t read_weights(const tn_model *model, const tn_model_options *options, tn_error *err) {
-    const tn_match *m = &model->match;
-    uint64_t total = 0, done = 0;
-    for (uint32_t i = 0; i < m->weight_count; i++) { total += m->weights[i]->size; }
-    if (total > available_memory()) { return TN_OK; }
-    for (uint32_t i = 0; i < m->weight_count; i++) {
-        TN_TRY(read_weight(model, i, options, &done, total, err));
+static int by_place(const void *a, const void *b) {
+    const void *x = (*(const tn_gguf_tensor *const *)a)->data, *y = (*(const tn_gguf_tensor *const *)b)->data;
+    return (x > y) - (x < y);
+}
+
+/* Marks the weights that the graph reads; those of adapters that were turned over lie in no file. */
+static void mark_read(const tn_match *m, bool *wanted) {
+    for (uint32_t n = 0; n < m->graph->node_count; n++) {
+        for (int slot = 0; slot < TN_NODE_WEIGHTS; slot++) {
+            uint32_t id = m->graph->nodes[n]->weights[slot];
+            if (id && tn_gguf_mapped_at(m->tensors[id - 1]->data)) { wanted[id - 1] = true; }
+        }
     }
+}
+
+/* Reads all weights of the graph, in the order in which they lie: in the first step every page would be a fault, and
+ * a cold file would come in small pieces. Weights that memory cannot hold are left to come when they are used. */
+static int32_t read_weights(tn_match *m, const tn_model_options *options, tn_error *err) {
+    reading r = {.options = options};
+    uint32_t count = 0;
+    const tn_gguf_tensor **tensors = tn_arena_array(&m->arena, m->weight_count, sizeof *tensors);
+    bool *wanted = tn_arena_array(&m->arena, m->weight_count, sizeof *wanted);
+    if (!tensors || !wanted) { TN_FAIL(err, TN_E_MEMORY, "no memory to read the weights"); }
+    mark_read(m, wanted);
+    for (uint32_t i = 0; i < m->weight_count; i++) {
+        if (!wanted[i]) { continue; }
+        tensors[count++] = m->tensors[i];
+        r.total += m->tensors[i]->size;
+    }
+    if (r.total > available_memory()) { return TN_OK; }
+    qsort(tensors, count, sizeof *tensors, by_place);
+    for (uint32_t i = 0; i < count; i++) { TN_TRY(read_weight(&r, tensors[i], err)); }
     return TN_OK;
 }
 
@@ -60,6 +90,7 @@ static int32_t decode_companions(tn_match *m, tn_error *err) {
         const tn_companion_tensor *c = &m->companions[i];
         float *scales = tn_arena_array(&m->arena, c->tensor->elements, sizeof *scales);
         if (!scales) { TN_FAIL(err, TN_E_MEMORY, "no memory for %s", c->tensor->name); }
+        TN_TRY(fetch(c->tensor, 0, c->tensor->size, err));
         c->format->decode(c->format_self, c->tensor->data, c->tensor->elements, scales);
         c->weight->scales = scales;
     }
@@ -69,7 +100,7 @@ static int32_t decode_companions(tn_match *m, tn_error *err) {
 static int32_t place(tn_model *model, const tn_model_options *options, tn_error *err) {
     tn_match *m = &model->match;
     for (uint32_t i = 0; i < m->weight_count; i++) { m->weights[i]->data = m->tensors[i]->data; }
-    TN_TRY(read_weights(model, options, err));
+    TN_TRY(read_weights(m, options, err));
     TN_TRY(decode_companions(m, err));
     tn_place place = {.weight_count = m->weight_count,
                       .weights = (const tn_weight *const *)m->weights,

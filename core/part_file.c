@@ -88,15 +88,8 @@ static int open_nameless(const tn_part *part) {
 static int32_t open_part(tn_part *part, tn_error *err) {
     int fd = open_nameless(part);
     if (fd < 0) { TN_TRY(open_named(part, &fd, err)); }
-    part->buffer = malloc(HUGE_PAGE);
-    part->out = part->buffer ? fdopen(fd, "wb") : NULL;
-    if (part->out) {
-        setvbuf(part->out, part->buffer, _IOFBF, HUGE_PAGE);
-        return TN_OK;
-    }
-    close(fd);
-    if (part->name) { unlink(part->name); }
-    return no_memory(part->path, err);
+    part->fd = fd;
+    return TN_OK;
 }
 
 /* A file that is there is reached through its links, so that they stay; what is no regular file stays too. */
@@ -118,6 +111,7 @@ int32_t tn_part_create(const char *path, tn_part **out, tn_error *err) {
     *out = NULL;
     tn_part *part = calloc(1, sizeof *part);
     if (!part) { return no_memory(path, err); }
+    part->fd = -1;
     part->path = strdup(path);
     int32_t code = part->path ? look_at_target(part, err) : no_memory(path, err);
     if (code == TN_OK) { code = open_part(part, err); }
@@ -135,38 +129,83 @@ const char *tn_part_unfinished(const tn_part *part) {
 
 void tn_part_abandon(tn_part *part) {
     if (!part) { return; }
-    if (part->out) { fclose(part->out); }
+    if (part->fd >= 0) { close(part->fd); }
     if (part->name) { unlink(part->name); }
     release(part);
 }
 
 /* ---- write and finish ---------------------------------------------------------------------------------- */
 
-/* A stream forgets what it could not write, and would then be flushed without a fault. */
+/* What could not be written once stays so. */
 static int32_t lose(tn_part *part, const char *what, tn_error *err) {
     if (!part->lost) { part->lost = errno; }
     errno = part->lost;
     return failed(part, what, err);
 }
 
+/* Writes behind what is written, or at the beginning. */
+static int32_t put(tn_part *part, const unsigned char *data, size_t size, int at_start, tn_error *err) {
+    for (size_t done = 0; done < size && !part->lost;) {
+        ssize_t n = at_start ? pwrite(part->fd, data + done, size - done, (off_t)done)
+                             : write(part->fd, data + done, size - done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            if (n == 0) { errno = ENOSPC; }
+            return lose(part, "write", err);
+        }
+    }
+    return part->lost ? lose(part, "write", err) : TN_OK;
+}
+
+/* Fills the buffer, which always goes out whole, so that every write begins at a multiple of its size. */
+static int32_t fill(tn_part *part, const unsigned char **data, uint64_t *size, tn_error *err) {
+    if (!part->buffer && !(part->buffer = malloc(HUGE_PAGE))) { return no_memory(part->path, err); }
+    size_t room = HUGE_PAGE - part->buffered, step = *size < room ? (size_t)*size : room;
+    memcpy(part->buffer + part->buffered, *data, step);
+    part->buffered += step;
+    *data += step;
+    *size -= step;
+    if (part->buffered < HUGE_PAGE) { return TN_OK; }
+    part->buffered = 0;
+    return put(part, part->buffer, HUGE_PAGE, 0, err);
+}
+
 int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err) {
-    if (part->lost || (size && fwrite(data, 1, size, part->out) != size)) { return lose(part, "write", err); }
+    const unsigned char *p = data;
+    if (part->lost) { return lose(part, "write", err); }
+    while (size) {
+        if (part->buffered || size < HUGE_PAGE) {
+            TN_TRY(fill(part, &p, &size, err));
+            continue;
+        }
+        uint64_t whole = size / HUGE_PAGE * HUGE_PAGE;
+        TN_TRY(put(part, p, whole, 0, err));
+        p += whole;
+        size -= whole;
+    }
     return TN_OK;
 }
 
+int32_t tn_part_flush(tn_part *part, tn_error *err) {
+    size_t size = part->buffered;
+    part->buffered = 0;
+    int32_t code = put(part, part->buffer, size, 0, err);
+    free(part->buffer);
+    part->buffer = NULL;
+    return code;
+}
+
 int32_t tn_part_rewrite(tn_part *part, const void *data, uint64_t size, tn_error *err) {
-    if (part->lost || fseeko(part->out, 0, SEEK_SET) != 0) { return lose(part, "write", err); }
-    TN_TRY(tn_part_write(part, data, size, err));
-    return fseeko(part->out, 0, SEEK_END) == 0 ? TN_OK : lose(part, "write", err);
+    TN_TRY(tn_part_flush(part, err));
+    return put(part, data, size, 1, err);
 }
 
 int32_t tn_part_seal(tn_part *part, tn_error *err) {
     if (part->sealed) { return TN_OK; }
-    if (part->lost || fflush(part->out) != 0) { return lose(part, "write", err); }
-    if (part->mode && fchmod(fileno(part->out), part->mode) != 0) {
-        return lose(part, "set the mode of", err);
-    }
-    if (fsync(fileno(part->out)) != 0) { return lose(part, "sync", err); }
+    TN_TRY(tn_part_flush(part, err));
+    if (part->mode && fchmod(part->fd, part->mode) != 0) { return lose(part, "set the mode of", err); }
+    if (fsync(part->fd) != 0) { return lose(part, "sync", err); }
     part->sealed = 1;
     return TN_OK;
 }
@@ -174,7 +213,7 @@ int32_t tn_part_seal(tn_part *part, tn_error *err) {
 /* Gives a nameless file the target's name or, where that one is taken, one to be renamed from. */
 static int32_t give_name(tn_part *part, tn_error *err) {
     char from[FD_PATH];
-    path_of_fd(fileno(part->out), from);
+    path_of_fd(part->fd, from);
     if (linkat(AT_FDCWD, from, AT_FDCWD, part->path, AT_SYMLINK_FOLLOW) == 0) { return TN_OK; }
     for (int attempt = 0; errno == EEXIST && attempt < NAMES_TRIED; attempt++) {
         TN_TRY(new_name(part, err));
@@ -188,9 +227,9 @@ static int32_t give_name(tn_part *part, tn_error *err) {
 static int32_t put_in_place(tn_part *part, tn_error *err) {
     TN_TRY(tn_part_seal(part, err));
     if (!part->name) { TN_TRY(give_name(part, err)); }
-    FILE *out = part->out;
-    part->out = NULL;
-    if (fclose(out) != 0) { return failed(part, "write", err); }
+    int fd = part->fd;
+    part->fd = -1;
+    if (close(fd) != 0) { return failed(part, "write", err); }
     if (!part->name || rename(part->name, part->path) == 0) { return TN_OK; }
     return failed(part, "put in its place", err);
 }

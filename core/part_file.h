@@ -6,13 +6,16 @@
 
 struct tn_part {
     char *path, *name; /**< the target; PATH.part-XXXXXX, or NULL while the file has no name */
-    FILE *out;
-    char *buffer;  /**< of `out` */
+    int fd;
+    unsigned char *buffer; /**< what is not written yet; NULL: nothing */
+    size_t buffered;
     unsigned mode; /**< of the file that it will replace, kept; 0: there is none */
     int sealed;    /**< on disk, not yet in its place */
     int lost;      /**< errno of what could not be written: it stays so */
 };
 
+/** Writes what is buffered and gives the buffer back: nothing more is expected for now. */
+int32_t tn_part_flush(tn_part *part, tn_error *err);
 /** Syncs, so that only the last step is left to finish: for several files that are to appear together. */
 int32_t tn_part_seal(tn_part *part, tn_error *err);
 /** Removes the file that it is to replace, if there is one, and syncs the folder. */

@@ -61,6 +61,12 @@ expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.1.attn_nor
 expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.1.attn_norm -o "$work/norm.f32"
 [ "$(wc -c <"$work/norm.f32")" -eq $((5 * 64 * 4)) ] || fail "5 rows of 64 floats"
 expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.0.attn_q.adapted --lora "$adapters/lora-llama-a.gguf"
+expect 0 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --lora "$adapters/lora-llama-a.gguf" --lora "$adapters/lora-llama-b.gguf"
+says "blk.0.attn_q.adapted.2 "; says "blk.0.attn_q.lora_a.2 "
+[ -z "$(cut -d' ' -f1 "$work/out" | sort | uniq -d)" ] || fail "each value has a name of its own"
+expect 0 "$tenon" trace -m "$models/mixtral.gguf" --ids "$ids" --lora "$adapters/lora-mixtral-a.gguf"; says "blk.0.ffn_experts "
+# An adapter of the output matrix too: embeddings do not compute with that.
+expect 0 "$tenon" embed -m "$models/llama.gguf" --ids "$ids" --lora "$adapters/lora-llama-b.gguf"
 expect 0 "$tenon" trace -m "$models/llama.gguf" -p "hello" ; says "output_norm"
 expect 2 "$tenon" trace -m "$models/llama.gguf" --ids "$ids" --op blk.9.nothing; errs "no value has that name"
 expect 2 "$tenon" trace -m "$models/qwen2moe.gguf" --ids "$ids" --op blk.0.ffn_route; errs "choice of experts"

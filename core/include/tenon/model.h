@@ -35,7 +35,8 @@ typedef struct tn_model_options {
     uint32_t purpose;       /**< TN_PURPOSE_*; 0: by the architecture's kind */
     uint32_t no_tokenizer;  /**< 1: a file without one will do (ids are given); one that it has must still be
                                known */
-    uint32_t (*progress)(void *context, uint64_t done, uint64_t total); /**< of placing; 1 cancels; or NULL */
+    uint32_t (*progress)(void *context, uint64_t done,
+                         uint64_t total); /**< of reading and placing weights; 1 cancels; or NULL */
     void *progress_context;
     const tn_adapter
         *adapters; /**< `adapter_count`, in the order in which they are added; read during the call */
@@ -63,7 +64,7 @@ typedef struct tn_fit tn_fit;
 /**
  * Proves that the installed plugins fit the file, or collects every reason why not. `file` may be NULL or
  * only partly read, with `opened` the result of tn_gguf_open() (then that is a reason of its own). Reads no
- * weight. Returns TN_OK whenever it could judge: ask tn_fit_code(). The file must outlive the fit.
+ * weight of the model, and all numbers of adapters. Returns TN_OK whenever it could judge: ask tn_fit_code(). The file must outlive the fit.
  */
 int32_t tn_fit_run(tn_engine *engine, const tn_gguf *file, const tn_error *opened,
                    const tn_model_options *options, tn_fit **out, tn_error *err);

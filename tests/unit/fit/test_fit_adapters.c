@@ -99,7 +99,28 @@ Test(fit_adapters, shapes) {
 /* A norm's weights are a matrix of one row; that nobody multiplies with it shows in the graph. */
 Test(fit_adapters, tensors_that_multiply_nothing) {
     expect("llama", "blk.0.attn_norm.weight", AS_MATRIX, (rig_adapter){0}, TN_E_PARAM_UNSUPPORTED,
-           "multiplies nothing");
+           "neither multiplied nor looked up");
+}
+
+/* The output matrix is there, and embeddings do without: so would they without the whole adapter. */
+Test(fit_adapters, an_adapter_of_which_nothing_is_used) {
+    char model[512];
+    snprintf(model, sizeof model, "%s", rig_data("models/llama.gguf"));
+    const tn_adapter asked = {.kind = TN_ADAPTER_LORA,
+                              .path = make(model, "output.weight", AS_MATRIX, (rig_adapter){0}),
+                              .scale = 1};
+    tn_model_options options = {
+        .backend = "reference", .no_tokenizer = 1, .adapters = &asked, .adapter_count = 1};
+    rig_result result;
+    rig_fit(model, &options, &result);
+    cr_expect_eq(tn_fit_code(result.fit), TN_OK, "%s", result.text);
+    rig_end(&result);
+    options.purpose = TN_PURPOSE_EMBED;
+    rig_fit(model, &options, &result);
+    cr_expect_eq(tn_fit_code(result.fit), TN_E_PARAM_UNSUPPORTED, "%s", result.text);
+    cr_expect(strstr(result.text, asked.path) && strstr(result.text, "does not compute with"), "%s",
+              result.text);
+    rig_end(&result);
 }
 
 /* ---- numbers */

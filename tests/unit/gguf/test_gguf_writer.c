@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,29 @@ Test(gguf_writer, a_disk_that_is_full_at_the_end_leaves_the_old_file) {
     setrlimit(RLIMIT_FSIZE, &before);
     cr_expect(eq(i32, code, TN_E_IO), "%s", error.text);
     expect_old();
+}
+
+static size_t memory_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* A split model has all its shards written before the first gets its name. */
+Test(gguf_writer, files_that_wait_take_little_memory) {
+    enum { FILES = 64 };
+    tn_gguf_writer *writers[FILES];
+    size_t before = memory_in_use();
+    for (int i = 0; i < FILES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d.gguf", i);
+        char *one = tn_test_path(folder, name);
+        cr_assert(eq(i32, tn_gguf_writer_create(one, &writers[i], &error), TN_OK), "%s", error.text);
+        cr_assert(eq(i32, tn_gguf_writer_declare(writers[i], "t", 0, 1, (uint64_t[]){1}, 4, &error), TN_OK));
+        cr_assert(eq(i32, tn_gguf_writer_write(writers[i], "data", 4, &error), TN_OK));
+        free(one);
+    }
+    cr_expect(lt(sz, memory_in_use() - before, 4 << 20));
+    for (int i = 0; i < FILES; i++) { tn_gguf_writer_abandon(writers[i]); }
 }
 
 Test(gguf_writer, a_folder_that_is_not_there_and_a_target_that_is_a_folder) {

@@ -183,20 +183,32 @@ static uint32_t cut_short(void *context, uint64_t done, uint64_t total) {
 }
 
 /* The weights are read when a model is loaded: what cannot be read is an error then, and no signal later. */
-Test(session_faults, a_file_that_is_cut_short_while_it_is_loaded) {
+static void expect_cut(const char *source, int adapts) {
     size_t size;
-    char *folder = tn_test_folder(), *path = tn_test_path(folder, "cut.gguf");
-    unsigned char *data = tn_test_read(rig_data("models/llama.gguf"), &size);
+    char *folder = tn_test_folder(), *path = tn_test_path(folder, "cut.gguf"), model_path[512];
+    unsigned char *data = tn_test_read(rig_data(source), &size);
     tn_test_write(path, data, size);
-    tn_model_options options = {.backend = "reference", .progress = cut_short, .progress_context = path};
+    snprintf(model_path, sizeof model_path, "%s", rig_data("models/llama.gguf"));
+    const tn_adapter adapter = {.kind = TN_ADAPTER_LORA, .path = path, .scale = 1};
+    tn_model_options options = {.backend = "reference",
+                                .progress = cut_short,
+                                .progress_context = path,
+                                .adapters = &adapter,
+                                .adapter_count = adapts ? 1 : 0};
     tn_error err = TN_ERROR_INIT;
     tn_model *loaded = NULL;
-    cr_expect_eq(tn_model_load(rig_engine(), path, &options, &loaded, NULL, &err), TN_E_IO);
+    cr_expect_eq(tn_model_load(rig_engine(), adapts ? model_path : path, &options, &loaded, NULL, &err),
+                 TN_E_IO);
     cr_expect(strstr(err.text, "cut.gguf: tensor ") && strstr(err.text, "cut short"), "%s", err.text);
     cr_expect_null(loaded);
     free(data);
     free(path);
     tn_test_folder_remove(folder);
+}
+
+Test(session_faults, a_file_that_is_cut_short_while_it_is_loaded) {
+    expect_cut("models/llama.gguf", 0);
+    expect_cut("adapters/lora-llama-a.gguf", 1);
 }
 
 Test(session_faults, a_fit_beside_its_model) {
