@@ -311,7 +311,8 @@ int32_t tn_gguf_writer_write(tn_gguf_writer *writer, const void *data, uint64_t 
         writer->within = 0;
     }
     if (writer->current < writer->tensor_names.count) { return TN_OK; }
-    int32_t code = tn_part_flush(writer->part, err); /* of many shards that wait for each other few have a buffer */
+    int32_t code =
+        tn_part_flush(writer->part, err); /* of many shards that wait for each other few have a buffer */
     if (code != TN_OK) { writer->failed = 1; }
     return code;
 }
