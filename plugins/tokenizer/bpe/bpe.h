@@ -70,7 +70,7 @@ typedef struct tn_bpe {
     tn_rules own_rules;        /**< with a stage for that */
     atomic_int merges_made;    /**< the table below is whole */
     pthread_mutex_t making;    /**< held by the thread that makes it */
-    tn_bpe_merge_line *merges; /**< a hash table, at most two thirds full */
+    tn_bpe_merge_line *merges; /**< a hash table, at most two thirds full, and behind it an empty line */
     uint64_t merge_mask, merge_seed;
     /* A bit for each hash of a pair in the table: most pairs do not merge, and the table is too large to be near. */
     uint64_t *merge_filter, filter_mask;
@@ -98,18 +98,21 @@ static inline uint64_t tn_bpe_merge_key(uint32_t left, uint32_t right) {
     return (left + 1ull) << 32 | right;
 }
 
-/** What a pair gives, from the line on that its hash says. No branch depends on the pair, but where a line is full. */
-static inline tn_pair tn_bpe_merge_find(const tn_bpe *bpe, uint64_t hash, uint32_t left, uint32_t right) {
-    uint64_t key = tn_bpe_merge_key(left, right);
-    for (uint64_t place = hash;; place++) {
-        const tn_bpe_merge_line *line = &bpe->merges[place & bpe->merge_mask];
+/** What a key's pair gives, if `none` is 0; else `none` is all ones. */
+typedef struct tn_bpe_found {
+    const tn_pair *pair;
+    uint64_t none;
+} tn_bpe_found;
+
+/** Looks a key up, from a line on. No branch depends on the pair, but where a line is full. */
+static inline tn_bpe_found tn_bpe_merge_find(const tn_bpe_merge_line *lines, uint64_t mask, uint64_t place,
+                                             uint64_t key) {
+    for (;; place = (place + 1) & mask) {
+        const tn_bpe_merge_line *line = &lines[place];
         uint32_t at = (uint32_t)(line->key[1] == key) | (uint32_t)(line->key[2] == key) << 1 |
-                      (line->key[3] == key ? 3u : 0);
-        tn_pair found = line->gives[at];
-        uint64_t differs = line->key[at] ^ key;
-        if (differs && line->key[3]) { continue; }
-        found.rank = differs ? TN_RANK_NONE : found.rank;
-        return found;
+                      -(uint32_t)(line->key[3] == key) >> 30;
+        uint64_t differs = line->key[at] != key;
+        if (!(differs & (line->key[3] != 0))) { return (tn_bpe_found){&line->gives[at], -differs}; }
     }
 }
 

@@ -10,25 +10,26 @@
 
 enum { NO_SYMBOL = INT32_MAX, BLOCK = 8 };
 
-static inline void set(tn_bpe_lane *lane, uint32_t i, uint32_t rank, uint32_t product) {
-    lane->key[i] = rank == TN_RANK_NONE ? UINT64_MAX : (uint64_t)rank << 32 | i;
-    lane->product[i] = product;
+static inline uint64_t key_of(uint32_t rank, uint32_t i) {
+    return (uint64_t)rank << 32 | i;
 }
 
-/* Asks for the pair at `i`, or for no memory but what is near anyway. */
-static inline void want(const tn_bpe *bpe, tn_bpe_lane *lane, uint32_t i) {
+/* Asks for the pair at `i` as number `look`, or for the line that has none and is near; 0: the pair does not merge. */
+static inline uint32_t want(const tn_bpe *bpe, tn_bpe_lane *lane, uint32_t look, uint32_t i) {
     uint32_t left = lane->symbol[i], right = lane->symbol[lane->next[i]];
-    uint64_t hash = tn_bpe_merge_hash(bpe, left, right);
-    uint64_t place = hash & bpe->merge_mask & -(uint64_t)tn_bpe_may_merge(bpe, hash);
-    lane->place[lane->looks] = place;
-    lane->look[lane->looks++] = i;
+    uint64_t hash = tn_bpe_merge_hash(bpe, left, right), mask = bpe->merge_mask;
+    uint32_t may = tn_bpe_may_merge(bpe, hash);
+    uint64_t place = may ? hash & mask : mask + 1;
+    lane->place[look] = place;
+    lane->look[look] = i;
     __builtin_prefetch(&bpe->merges[place]);
+    return may;
 }
 
 static void begin(const tn_bpe *bpe, tn_bpe_lane *lane, tn_bpe_word *word) {
     uint32_t n = tn_bpe_start(bpe, word->text, (uint32_t)word->size, lane->symbol + 1, lane->start + 1);
+    uint32_t looks = 0;
     lane->word = word;
-    lane->looks = 0;
     lane->end = n + 1;
     lane->left = n;
     lane->symbol[0] = lane->symbol[n + 1] = NO_SYMBOL;
@@ -40,22 +41,28 @@ static void begin(const tn_bpe *bpe, tn_bpe_lane *lane, tn_bpe_word *word) {
     for (uint32_t i = 0; i < BLOCK; i++) { lane->key[n + i] = UINT64_MAX; }
     for (uint32_t i = 1; i < n; i++) {
         if (lane->start[i + 2] - lane->start[i] > 2) {
-            want(bpe, lane, i);
+            lane->key[i] = UINT64_MAX;
+            looks += want(bpe, lane, looks, i);
             continue;
         }
         const unsigned char *bytes = word->text + lane->start[i];
         const tn_bpe_byte_pair *pair = &bpe->byte_pairs[bytes[0] << 8 | bytes[1]];
-        set(lane, i, pair->rank, pair->product);
+        lane->key[i] = pair->rank == TN_RANK_NONE ? UINT64_MAX : key_of(pair->rank, i);
+        lane->product[i] = pair->product;
     }
+    lane->looks = looks;
 }
 
 static inline void take(const tn_bpe *bpe, tn_bpe_lane *lane) {
+    const tn_bpe_merge_line *lines = bpe->merges;
+    uint64_t mask = bpe->merge_mask;
     for (uint32_t k = 0; k < lane->looks; k++) {
         uint32_t i = lane->look[k];
-        tn_pair pair = tn_bpe_merge_find(bpe, lane->place[k], lane->symbol[i], lane->symbol[lane->next[i]]);
-        set(lane, i, pair.rank, pair.product);
+        uint64_t key = tn_bpe_merge_key(lane->symbol[i], lane->symbol[lane->next[i]]);
+        tn_bpe_found found = tn_bpe_merge_find(lines, mask, lane->place[k], key);
+        lane->key[i] = key_of(found.pair->rank, i) | found.none;
+        lane->product[i] = found.pair->product;
     }
-    lane->looks = 0;
 }
 
 static inline uint64_t lower(uint64_t a, uint64_t b) {
@@ -82,8 +89,9 @@ static inline int go_on(const tn_bpe *bpe, tn_bpe_lane *lane) {
     lane->next[i] = (uint8_t)after;
     lane->previous[after] = (uint8_t)i;
     lane->left--;
-    want(bpe, lane, i);
-    want(bpe, lane, lane->previous[i]);
+    want(bpe, lane, 0, i);
+    want(bpe, lane, 1, lane->previous[i]);
+    lane->looks = 2;
     return 1;
 }
 

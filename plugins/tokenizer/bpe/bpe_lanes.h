@@ -8,6 +8,9 @@
 
 enum { TN_BPE_LANES = 8, TN_BPE_LANE_WORD = 96, TN_BPE_LANE_IDS = 1024 };
 
+/** Ids are copied some at a time: so many more may be read behind them. */
+enum { TN_BPE_SPARE = 3 };
+
 /** A word that the cache does not have and, once it is known what it becomes, its ids. */
 typedef struct tn_bpe_word {
     const unsigned char *text;
@@ -16,7 +19,7 @@ typedef struct tn_bpe_word {
     uint32_t before;  /**< ids of known words that come before its own */
     uint32_t same;    /**< number of the first such word that is the same */
     uint32_t count;   /**< of ids; UINT32_MAX: not known yet */
-    int32_t few[TN_CACHE_IDS];
+    int32_t few[TN_CACHE_IDS + TN_BPE_SPARE];
     const int32_t *ids; /**< `few`, or somewhere else */
 } tn_bpe_word;
 
@@ -33,7 +36,7 @@ typedef struct tn_bpe_lane {
 /** Lanes, and room for the ids of words that become more than TN_CACHE_IDS. */
 typedef struct tn_bpe_lanes {
     tn_bpe_lane lane[TN_BPE_LANES];
-    int32_t ids[TN_BPE_LANE_IDS];
+    int32_t ids[TN_BPE_LANE_IDS + TN_BPE_SPARE];
     uint32_t used; /**< of ids */
 } tn_bpe_lanes;
 

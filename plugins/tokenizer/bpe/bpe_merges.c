@@ -209,7 +209,7 @@ static void put_merge(tn_bpe *bpe, const tn_bpe_merge *m) {
 static int32_t make_table(tn_bpe *bpe, uint32_t count) {
     uint64_t lines = 4;
     while (4 * lines / 3 * 2 <= count) { lines *= 2; }
-    bpe->merges = tn_arena_get(&bpe->vocabulary.arena, lines, sizeof *bpe->merges);
+    bpe->merges = tn_arena_get(&bpe->vocabulary.arena, lines + 1, sizeof *bpe->merges);
     bpe->merge_filter = tn_arena_get(&bpe->vocabulary.arena, 16 * lines / 64, sizeof(uint64_t));
     bpe->filter_mask = 16 * lines - 1;
     bpe->merge_mask = lines - 1;

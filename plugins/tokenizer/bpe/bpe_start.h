@@ -63,8 +63,10 @@ static inline tn_pair tn_bpe_pair(const void *family, uint32_t left, uint32_t ri
     const tn_bpe *bpe = family;
     (void)text, (void)size;
     uint64_t hash = tn_bpe_merge_hash(bpe, left, right);
-    return tn_bpe_may_merge(bpe, hash) ? tn_bpe_merge_find(bpe, hash, left, right)
-                                       : (tn_pair){TN_RANK_NONE, 0};
+    if (!tn_bpe_may_merge(bpe, hash)) { return (tn_pair){TN_RANK_NONE, 0}; }
+    uint64_t mask = bpe->merge_mask, key = tn_bpe_merge_key(left, right);
+    tn_bpe_found found = tn_bpe_merge_find(bpe->merges, mask, hash & mask, key);
+    return found.none ? (tn_pair){TN_RANK_NONE, 0} : *found.pair;
 }
 
 /** The same at the start, where two bytes are two symbols. */

@@ -126,9 +126,11 @@ static void put_fresh(tn_bpe_words *words, const tn_bpe_piece *piece) {
     word->same = piece->size <= TN_CACHE_WORD ? find_same(words, number) : number;
 }
 
+/* Four at a time, since there are few: up to TN_BPE_SPARE more are read and written. */
 static inline void add_ids(tn_encode *call, const int32_t *ids, uint32_t count) {
-    if (call->count < call->capacity && count <= call->capacity - call->count) {
-        memcpy(call->ids + call->count, ids, count * sizeof *ids);
+    if (call->count < call->capacity && count + TN_BPE_SPARE <= call->capacity - call->count) {
+        int32_t *out = call->ids + call->count;
+        for (uint32_t i = 0; i < count; i += 4) { memcpy(out + i, ids + i, 4 * sizeof *ids); }
         call->count += count;
     } else {
         tn_ids_add_all(call, ids, count);

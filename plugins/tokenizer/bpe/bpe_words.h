@@ -26,9 +26,9 @@ typedef struct tn_bpe_words {
         *end; /**< of the text that words are put from: up to here can be read until they are done */
     uint32_t count, fresh_count, known_count;
     tn_bpe_piece piece[TN_BPE_BATCH];
-    tn_bpe_word fresh[TN_BPE_NEW]; /**< words that the cache does not have */
-    uint8_t last[TN_BPE_LAST];     /**< the number of a fresh word, by some bits of its hash */
-    int32_t known[TN_BPE_KNOWN];   /**< ids of all others since the first of these */
+    tn_bpe_word fresh[TN_BPE_NEW];              /**< words that the cache does not have */
+    uint8_t last[TN_BPE_LAST];                  /**< the number of a fresh word, by some bits of its hash */
+    int32_t known[TN_BPE_KNOWN + TN_BPE_SPARE]; /**< ids of all others since the first of these */
     tn_bpe_lanes lanes;
 } tn_bpe_words;
 

@@ -5,7 +5,7 @@
 
 #include "token_memory.h"
 
-enum { LINES_LEAST = 1024, LINES_MOST = 65536 };
+enum { LINES_LEAST = 1024, LINES_MOST = 131072 };
 
 int32_t tn_cache_create(tn_cache *cache, const tn_host *host, uint64_t size) {
     uint64_t lines = LINES_LEAST;
@@ -46,7 +46,8 @@ void tn_cache_put(const tn_cache *cache, const tn_cache_key *key, const int32_t 
         pairs[i] = atomic_load_explicit(&line->ids[i], memory_order_relaxed);
     }
     memcpy(word + 2 * half, key->word, key->size > TN_CACHE_HALF_WORD ? TN_CACHE_WORD : TN_CACHE_HALF_WORD);
-    memcpy((unsigned char *)pairs + half * TN_CACHE_HALF_IDS * sizeof *ids, ids, count * sizeof *ids);
+    unsigned char *out = (unsigned char *)pairs + half * TN_CACHE_HALF_IDS * sizeof *ids;
+    for (uint32_t i = 0; i < count; i++) { memcpy(out + i * sizeof *ids, ids + i, sizeof *ids); }
     for (uint32_t i = 0; i < TN_CACHE_WORD / 8; i++) {
         atomic_store_explicit(&line->word[i], word[i], memory_order_release);
     }

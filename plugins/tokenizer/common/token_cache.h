@@ -41,7 +41,7 @@ typedef struct tn_cache_key {
     uint64_t hash, size;
 } tn_cache_key;
 
-/** An empty table for a vocabulary of `size` entries: 64 KiB to 4 MiB. TN_OK or TN_E_MEMORY. */
+/** An empty table for a vocabulary of `size` entries: 64 KiB to 8 MiB. TN_OK or TN_E_MEMORY. */
 int32_t tn_cache_create(tn_cache *cache, const tn_host *host, uint64_t size);
 void tn_cache_free(tn_cache *cache);
 /** Remembers a word of a key with its ids, at most TN_CACHE_IDS. */

@@ -31,9 +31,64 @@ static inline uint64_t tn_utf8_ascii(const unsigned char *text, uint64_t size) {
     return at;
 }
 
+enum { TN_UTF8_GROUP = 16 };
+
+/** 1 if a group of bytes is ASCII. */
+static inline int tn_utf8_is_ascii(const unsigned char *text) {
+    uint64_t eight[2];
+    memcpy(eight, text, sizeof eight);
+    return !((eight[0] | eight[1]) & 0x8080808080808080u);
+}
+
+/* What may follow, as the place of six bits in a row of the table: nothing, a character, 1 to 3 bytes behind the first
+ * of one, and what only some bytes may follow. A row belongs to a byte: what may follow it, by what it may follow. */
+enum {
+    TN_UTF8_NONE = 0,
+    TN_UTF8_ANY = 6,
+    TN_UTF8_ONE = 12,
+    TN_UTF8_TWO = 18,
+    TN_UTF8_THREE = 24,
+    TN_UTF8_E0 = 30,
+    TN_UTF8_ED = 36,
+    TN_UTF8_F0 = 42,
+    TN_UTF8_F4 = 48
+};
+#define TN_UTF8_THEN(before, after) ((uint64_t)TN_UTF8_##after << TN_UTF8_##before)
+#define TN_UTF8_INNER (TN_UTF8_THEN(ONE, ANY) | TN_UTF8_THEN(TWO, ONE) | TN_UTF8_THEN(THREE, TWO))
+static const uint64_t tn_utf8_rows[256] = {
+    [0x00 ... 0x7f] = TN_UTF8_THEN(ANY, ANY),
+    [0x80 ... 0x8f] = TN_UTF8_INNER | TN_UTF8_THEN(ED, ONE) | TN_UTF8_THEN(F4, TWO),
+    [0x90 ... 0x9f] = TN_UTF8_INNER | TN_UTF8_THEN(ED, ONE) | TN_UTF8_THEN(F0, TWO),
+    [0xa0 ... 0xbf] = TN_UTF8_INNER | TN_UTF8_THEN(E0, ONE) | TN_UTF8_THEN(F0, TWO),
+    [0xc2 ... 0xdf] = TN_UTF8_THEN(ANY, ONE),
+    [0xe0] = TN_UTF8_THEN(ANY, E0),
+    [0xe1 ... 0xec] = TN_UTF8_THEN(ANY, TWO),
+    [0xed] = TN_UTF8_THEN(ANY, ED),
+    [0xee ... 0xef] = TN_UTF8_THEN(ANY, TWO),
+    [0xf0] = TN_UTF8_THEN(ANY, F0),
+    [0xf1 ... 0xf3] = TN_UTF8_THEN(ANY, THREE),
+    [0xf4] = TN_UTF8_THEN(ANY, F4),
+};
+
+/* Bytes at the start that are well-formed, as far as whole groups show without a branch for each character. */
+static inline uint64_t tn_utf8_groups(const unsigned char *text, uint64_t size) {
+    uint64_t sound = 0, state = TN_UTF8_ANY;
+    for (uint64_t at = 0; size - at >= TN_UTF8_GROUP;) {
+        if (sound != at || !tn_utf8_is_ascii(text + at)) {
+            for (uint32_t i = 0; i < TN_UTF8_GROUP; i++) {
+                state = tn_utf8_rows[text[at + i]] >> (state & 63);
+            }
+            if ((state & 63) == TN_UTF8_NONE) { break; }
+        }
+        at += TN_UTF8_GROUP;
+        if ((state & 63) == TN_UTF8_ANY) { sound = at; }
+    }
+    return sound;
+}
+
 /** Bytes at the start that are well-formed. */
 static inline uint64_t tn_utf8_sound(const unsigned char *text, uint64_t size) {
-    uint64_t at = 0;
+    uint64_t at = tn_utf8_groups(text, size);
     while ((at += tn_utf8_ascii(text + at, size - at)) < size) {
         uint32_t step = tn_utf8_size(text + at, size - at);
         if (!step) { break; }

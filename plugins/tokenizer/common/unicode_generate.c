@@ -121,18 +121,16 @@ static int is_second(uint32_t c) {
     return 0;
 }
 
-static void write_calm(FILE *out, const tn_nfc_record *all) {
-    uint32_t sizes[256] = {0}, restless[256] = {0};
+static void write_leads(FILE *out, const tn_nfc_record *all) {
+    uint32_t leads[256] = {0};
+    for (uint32_t b = 0x80; b < 0xc0; b++) { leads[b] = 1; }
     for (uint32_t c = 0; c < POINTS; c++) {
         unsigned char text[4];
         uint32_t size = tn_utf8_write(text, c);
-        sizes[text[0]] = size;
-        if (all[c].may_change || all[c].order) { restless[text[0]] = 1; }
+        leads[text[0]] |= size | (all[c].may_change || all[c].order ? TN_NFC_RESTLESS : 0);
     }
-    fprintf(out, "const uint8_t tn_nfc_calm[256] = {");
-    for (uint32_t b = 0; b < 256; b++) {
-        fprintf(out, "%s%u,", b % 16 ? "" : "\n", restless[b] ? 0 : sizes[b]);
-    }
+    fprintf(out, "const uint8_t tn_nfc_leads[256] = {");
+    for (uint32_t b = 0; b < 256; b++) { fprintf(out, "%s%u,", b % 16 ? "" : "\n", leads[b]); }
     fprintf(out, "\n};\n");
 }
 
@@ -144,7 +142,7 @@ static void write_nfc(FILE *out) {
         numbers[c] = number_of(&all[c]);
     }
     qsort(pairs, pair_count, sizeof *pairs, by_parts);
-    write_calm(out, all);
+    write_leads(out, all);
     write_stages(out, "tn_nfc_blocks", "uint16_t", "tn_nfc_numbers");
     fprintf(out, "const tn_nfc_record tn_nfc_records[] = {\n");
     for (uint32_t i = 0; i < record_count; i++) {

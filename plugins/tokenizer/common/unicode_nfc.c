@@ -25,20 +25,33 @@ static const tn_nfc_record *record_of(uint32_t c) {
     return &tn_nfc_records[number_of(c)];
 }
 
+/* True if no character that begins among these bytes changes or has an order. */
+static inline int is_calm(const unsigned char *text) {
+    if (tn_utf8_is_ascii(text)) { return 1; }
+    uint32_t leads = 0;
+    for (uint32_t i = 0; i < TN_UTF8_GROUP; i++) { leads |= tn_nfc_leads[text[i]]; }
+    return !(leads & TN_NFC_RESTLESS);
+}
+
+/* A group that is calm may end inside a character: what is left of it then counts as so many calm ones. */
 static int is_composed(const unsigned char *text, uint64_t size) {
     uint32_t step, last = 0;
-    for (uint64_t at = 0; at < size; at += step) {
-        if (text[at] < 0x80) { at += tn_utf8_ascii(text + at, size - at); }
-        if (at && text[at - 1] < 0x80) { last = 0; }
-        if (at == size) { break; }
-        step = tn_nfc_calm[text[at]];
-        if (step) {
+    for (uint64_t at = 0, end; at < size;) {
+        end = size - at > TN_UTF8_GROUP ? at + TN_UTF8_GROUP : size;
+        if (end == at + TN_UTF8_GROUP && is_calm(text + at)) {
+            at = end;
             last = 0;
-            continue;
         }
-        const tn_nfc_record *r = record_of(tn_utf8_read(text + at, &step));
-        if (r->may_change || (r->order && r->order < last)) { return 0; }
-        last = r->order;
+        for (; at < end; at += step) {
+            step = tn_nfc_leads[text[at]];
+            if (!(step & TN_NFC_RESTLESS)) {
+                last = 0;
+                continue;
+            }
+            const tn_nfc_record *r = record_of(tn_utf8_read(text + at, &step));
+            if (r->may_change || (r->order && r->order < last)) { return 0; }
+            last = r->order;
+        }
     }
     return 1;
 }

@@ -80,8 +80,10 @@ typedef struct tn_nfc_pair {
     uint32_t first, second, composed;
 } tn_nfc_pair;
 
-/* By first byte: the bytes of a character if all that begin so change nothing and stay as they are; 0: look. */
-extern const uint8_t tn_nfc_calm[256];
+/* By first byte: the bytes of a character, and whether one that begins so may change or has an order; 1 of bytes that
+ * begin none. */
+extern const uint8_t tn_nfc_leads[256];
+enum { TN_NFC_RESTLESS = 0x80 };
 extern const uint16_t tn_nfc_blocks[TN_UNICODE_BLOCKS];
 extern const uint16_t tn_nfc_numbers[]; /* number of the record */
 extern const tn_nfc_record tn_nfc_records[];

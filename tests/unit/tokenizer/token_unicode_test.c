@@ -106,6 +106,28 @@ Test(token_unicode, nfc_of_random_text) {
     tn_nfc_free(&room);
 }
 
+/* Marks in either order at each place of groups of bytes, behind what is calm: one, two and three bytes long. */
+Test(token_unicode, nfc_at_each_place) {
+    static const char *const calm[] = {"a", "\u0416", "\u4e2d"};
+    test_host host;
+    tn_nfc_room room;
+    room_open(&room, &host);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t before = 0; before < 40; before++) {
+            char text[200];
+            size_t size = before * strlen(calm[i]);
+            for (uint32_t k = 0; k < before; k++) {
+                memcpy(text + k * strlen(calm[i]), calm[i], strlen(calm[i]));
+            }
+            snprintf(text + size, sizeof text - size, "e\u0323\u0301%s\u0301\u0323%s", calm[i],
+                     "abcdefghijklmno");
+            compare_nfc(&room, (const unsigned char *)text, strlen(text), text);
+        }
+    }
+    tn_nfc_free(&room);
+    cr_assert_eq(host.out, 0);
+}
+
 /* A million marks in falling order of class: sorted in linear time, and what a small one shows is right. */
 Test(token_unicode, nfc_of_a_long_run_of_marks) {
     enum { SMALL = 300, LARGE = 500000 };
@@ -137,6 +159,40 @@ Test(token_unicode, nfc_keeps_u11a7) {
     cr_expect(size == sizeof wanted - 1 && memcmp(got, wanted, size) == 0, "%llu bytes",
               (unsigned long long)size);
     tn_nfc_free(&room);
+}
+
+/* Bytes at the start that are well-formed, by utf8proc. */
+static uint64_t sound(const unsigned char *text, uint64_t size) {
+    uint64_t at = 0;
+    utf8proc_int32_t c;
+    for (utf8proc_ssize_t step; at < size; at += (uint64_t)step) {
+        step = utf8proc_iterate(text + at, (utf8proc_ssize_t)(size - at), &c);
+        if (step <= 0) { break; }
+    }
+    return at;
+}
+
+/* Each pair of bytes, and what follows it, at each place of groups of bytes. */
+Test(token_unicode, well_formed_text) {
+    static const unsigned char last[] = {'a', 0x7f, 0x80, 0xbf, 0xc2, 0xff};
+    unsigned char text[48];
+    uint32_t bad = 0;
+    for (uint32_t pair = 0; pair < 65536; pair++) {
+        for (uint32_t k = 0; k < 36 && bad < 10; k++) {
+            uint32_t at = (pair * 7 + k) % 40;
+            memset(text, 'x', sizeof text);
+            memcpy(text + 40, "\u0416\u4e2d", 5);
+            text[at] = (unsigned char)(pair >> 8);
+            text[at + 1] = (unsigned char)pair;
+            text[at + 2] = last[k % 6];
+            text[at + 3] = last[k / 6];
+            uint64_t got = tn_utf8_sound(text, sizeof text), wanted = sound(text, sizeof text);
+            cr_expect(got == wanted, "%02x %02x %02x %02x at %u: %llu bytes are well-formed, wanted %llu",
+                      text[at], text[at + 1], text[at + 2], text[at + 3], at, (unsigned long long)got,
+                      (unsigned long long)wanted);
+            bad += got != wanted;
+        }
+    }
 }
 
 Test(token_unicode, single_characters) {
