@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
     tn_vocab vocab = {.struct_size = sizeof vocab};
     tn_codec_vocab(codec, &vocab);
     printf("load: %.1f ms (plugin and vocabulary) and %.1f ms with the first text, %.2f MB for %u entries\n",
-           1e3 * loaded, 1e3 * ready, 1e-6 * (double)(in_use() - before), vocab.size);
+           1e3 * loaded, 1e3 * (loaded + ready), 1e-6 * (double)(in_use() - before), vocab.size);
     b.codec = codec;
     measure(&b, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0,
             argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : REPEATS);
