@@ -367,22 +367,13 @@ static bool is_looked_up(const tn_graph *graph, uint32_t weight) {
     return false;
 }
 
-static bool is_read(const tn_graph *graph, uint32_t weight) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        for (int slot = 0; slot < TN_NODE_WEIGHTS; slot++) {
-            if (graph->nodes[i]->weights[slot] == weight) { return true; }
-        }
-    }
-    return false;
-}
-
 /* A pair whose matrix the graph has no use for changes nothing, as that matrix does not. */
 static void judge_pair(struct opened *o, const tn_adapter_pair *pair) {
     const tn_match *m = &o->fit->match;
     const tn_weight *w = m->weights[pair->target - 1];
     uint64_t rank = m->weights[pair->b - 1]->cols;
     bool looked_up = is_looked_up(m->graph, pair->target);
-    if (!pair->uses && !is_read(m->graph, pair->target)) { return; }
+    if (!pair->uses && !tn_graph_builder_reads(m->builder, pair->target)) { return; }
     if (looked_up && !pair->rows) {
         shape_fault(o, m->tensors[pair->a - 1], rank, w->rows, 1);
     } else if (!looked_up && pair->rows) {

@@ -103,6 +103,12 @@ uint32_t tn_gguf_file_count(const tn_gguf *file) {
     return file->shard_count;
 }
 
+int32_t tn_gguf_tensor_fetch(const tn_gguf_tensor *tensor, const void *from, uint64_t size, tn_error *err) {
+    if (tn_pages_fetch(from, size) == 0) { return TN_OK; }
+    TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
+            tn_path_tail(tn_gguf_mapped_at(tensor->data)), tensor->name);
+}
+
 const char *tn_gguf_path(const tn_gguf *file, uint32_t shard) {
     return file->shards[shard].path;
 }

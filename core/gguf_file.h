@@ -27,6 +27,9 @@ struct tn_gguf {
 int32_t tn_gguf_read_shard(tn_gguf *file, uint32_t shard, const tn_gguf_types *types, tn_kv_table *table,
                            tn_error *err);
 
+/** tn_pages_fetch() of bytes of a tensor that lies in a file. TN_E_IO, with the file and the tensor. */
+int32_t tn_gguf_tensor_fetch(const tn_gguf_tensor *tensor, const void *from, uint64_t size, tn_error *err);
+
 /** What the name of a file says about a split model: PREFIX-00001-of-00003.gguf. */
 typedef struct tn_split_name {
     uint32_t number, count; /* 1 and 1 if the name says nothing */

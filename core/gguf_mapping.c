@@ -96,21 +96,20 @@ static const char *kind_of(mode_t mode) {
  * files (ext4 since Linux 6.16, xfs, btrfs) then give them without a copy, others ignore it. Reading weights
  * through pages of 4 KiB costs a fifth of the bandwidth of memory. */
 static void *map_pages(int fd, size_t size) {
-    enum { HUGE_PAGE = 2 << 20 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page;
     unsigned char *room =
-        mmap(NULL, whole + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, whole + TN_HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) { return MAP_FAILED; }
-    size_t before = -(uintptr_t)room % HUGE_PAGE;
+    size_t before = -(uintptr_t)room % TN_HUGE_PAGE;
     void *data = mmap(room + before, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
     if (data == MAP_FAILED) {
         int cause = errno;
-        munmap(room, whole + HUGE_PAGE);
+        munmap(room, whole + TN_HUGE_PAGE);
         errno = cause;
         return MAP_FAILED;
     }
     if (before) { munmap(room, before); }
-    munmap(room + before + whole, HUGE_PAGE - before);
+    munmap(room + before + whole, TN_HUGE_PAGE - before);
     madvise(data, size, MADV_HUGEPAGE);
     return data;
 }

@@ -6,6 +6,9 @@
 
 #include "tenon/errors.h"
 
+/** A huge page of x86-64 and, with pages of 4 KiB, of aarch64. */
+enum { TN_HUGE_PAGE = 2 << 20 };
+
 typedef struct tn_mapping {
     const unsigned char *data; /**< NULL if the file is empty */
     uint64_t size;

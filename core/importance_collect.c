@@ -2,8 +2,9 @@
  * importance_collect.c - what goes into a model's matrices, summed while it runs.
  *
  * The input of a plain matrix is a value of the graph; those that share one are watched once. Inside `experts`
- * the first matrices share the op's input, the last one gets what is between; there, and in `expert_linear`, the backend
- * says which expert it is. Sums of a running chunk stand apart until it is whole, so that one that failed leaves nothing behind.
+ * the first matrices share the op's input, the last one gets what is between; there, and in `expert_linear`, the
+ * backend says which expert it is. Sums of a running chunk stand apart until it is whole, so that one that failed
+ * leaves nothing behind.
  */
 #include "importance_state.h"
 

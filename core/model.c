@@ -1,7 +1,7 @@
 /*
  * model.c - loading: open, prove, place. What was proved stays as it is; only here do weights get their data.
  */
-#include "gguf_mapping.h"
+#include "gguf_file.h"
 #include "model_state.h"
 
 #include <inttypes.h>
@@ -27,13 +27,6 @@ typedef struct reading {
     uint64_t done, total;
 } reading;
 
-/* Bytes from `at` on of a tensor of the model's file or of an adapter's. */
-static int32_t fetch(const tn_gguf_tensor *tensor, uint64_t at, uint64_t size, tn_error *err) {
-    if (tn_pages_fetch((const uint8_t *)tensor->data + at, size) == 0) { return TN_OK; }
-    TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
-            tn_path_tail(tn_gguf_mapped_at(tensor->data)), tensor->name);
-}
-
 /* Reads a weight, in parts that a caller can cancel between. */
 static int32_t read_weight(reading *r, const tn_gguf_tensor *tensor, tn_error *err) {
     enum { PART = 64 << 20 };
@@ -43,7 +36,7 @@ static int32_t read_weight(reading *r, const tn_gguf_tensor *tensor, tn_error *e
         if (options && options->progress && options->progress(options->progress_context, r->done, r->total)) {
             TN_FAIL(err, TN_E_CANCELLED, "reading of weights was cancelled");
         }
-        TN_TRY(fetch(tensor, at, size, err));
+        TN_TRY(tn_gguf_tensor_fetch(tensor, (const uint8_t *)tensor->data + at, size, err));
         r->done += size;
     }
     return TN_OK;
@@ -54,27 +47,16 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Marks the weights that the graph reads; those of adapters that were turned over lie in no file. */
-static void mark_read(const tn_match *m, bool *wanted) {
-    for (uint32_t n = 0; n < m->graph->node_count; n++) {
-        for (int slot = 0; slot < TN_NODE_WEIGHTS; slot++) {
-            uint32_t id = m->graph->nodes[n]->weights[slot];
-            if (id && tn_gguf_mapped_at(m->tensors[id - 1]->data)) { wanted[id - 1] = true; }
-        }
-    }
-}
-
 /* Reads all weights of the graph, in the order in which they lie: in the first step every page would be a fault, and
  * a cold file would come in small pieces. Weights that memory cannot hold are left to come when they are used. */
 static int32_t read_weights(tn_match *m, const tn_model_options *options, tn_error *err) {
     reading r = {.options = options};
     uint32_t count = 0;
     const tn_gguf_tensor **tensors = tn_arena_array(&m->arena, m->weight_count, sizeof *tensors);
-    bool *wanted = tn_arena_array(&m->arena, m->weight_count, sizeof *wanted);
-    if (!tensors || !wanted) { TN_FAIL(err, TN_E_MEMORY, "no memory to read the weights"); }
-    mark_read(m, wanted);
+    if (!tensors) { TN_FAIL(err, TN_E_MEMORY, "no memory to read the weights"); }
     for (uint32_t i = 0; i < m->weight_count; i++) {
-        if (!wanted[i]) { continue; }
+        bool made = !tn_gguf_mapped_at(m->tensors[i]->data); /* an adapter's, turned over */
+        if (made || !tn_graph_builder_reads(m->builder, i + 1)) { continue; }
         tensors[count++] = m->tensors[i];
         r.total += m->tensors[i]->size;
     }
@@ -90,7 +72,7 @@ static int32_t decode_companions(tn_match *m, tn_error *err) {
         const tn_companion_tensor *c = &m->companions[i];
         float *scales = tn_arena_array(&m->arena, c->tensor->elements, sizeof *scales);
         if (!scales) { TN_FAIL(err, TN_E_MEMORY, "no memory for %s", c->tensor->name); }
-        TN_TRY(fetch(c->tensor, 0, c->tensor->size, err));
+        TN_TRY(tn_gguf_tensor_fetch(c->tensor, c->tensor->data, c->tensor->size, err));
         c->format->decode(c->format_self, c->tensor->data, c->tensor->elements, scales);
         c->weight->scales = scales;
     }

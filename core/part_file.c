@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Written a huge page at a time, a file is kept in such pages by file systems that know them (ext4 since Linux 6.16,
- * xfs, btrfs), and a model that was just written is mapped in them. */
-enum { NAMES_TRIED = 100, HUGE_PAGE = 2 << 20 };
+enum { NAMES_TRIED = 100 };
 
 static int32_t no_memory(const char *path, tn_error *err) {
     TN_FAIL(err, TN_E_MEMORY, "%s: no memory left to write it", tn_path_tail(path));
@@ -158,28 +156,29 @@ static int32_t put(tn_part *part, const unsigned char *data, size_t size, int at
     return part->lost ? lose(part, "write", err) : TN_OK;
 }
 
-/* Fills the buffer, which always goes out whole, so that every write begins at a multiple of its size. */
+/* Fills the buffer, which goes out whole, so that every write begins at a multiple of a huge page: file systems that know
+ * them (ext4 since Linux 6.16, xfs, btrfs) then keep the file in such pages, and a model that was just written is mapped so. */
 static int32_t fill(tn_part *part, const unsigned char **data, uint64_t *size, tn_error *err) {
-    if (!part->buffer && !(part->buffer = malloc(HUGE_PAGE))) { return no_memory(part->path, err); }
-    size_t room = HUGE_PAGE - part->buffered, step = *size < room ? (size_t)*size : room;
+    if (!part->buffer && !(part->buffer = malloc(TN_HUGE_PAGE))) { return no_memory(part->path, err); }
+    size_t room = TN_HUGE_PAGE - part->buffered, step = *size < room ? (size_t)*size : room;
     memcpy(part->buffer + part->buffered, *data, step);
     part->buffered += step;
     *data += step;
     *size -= step;
-    if (part->buffered < HUGE_PAGE) { return TN_OK; }
+    if (part->buffered < TN_HUGE_PAGE) { return TN_OK; }
     part->buffered = 0;
-    return put(part, part->buffer, HUGE_PAGE, 0, err);
+    return put(part, part->buffer, TN_HUGE_PAGE, 0, err);
 }
 
 int32_t tn_part_write(tn_part *part, const void *data, uint64_t size, tn_error *err) {
     const unsigned char *p = data;
     if (part->lost) { return lose(part, "write", err); }
     while (size) {
-        if (part->buffered || size < HUGE_PAGE) {
+        if (part->buffered || size < TN_HUGE_PAGE) {
             TN_TRY(fill(part, &p, &size, err));
             continue;
         }
-        uint64_t whole = size / HUGE_PAGE * HUGE_PAGE;
+        uint64_t whole = size / TN_HUGE_PAGE * TN_HUGE_PAGE;
         TN_TRY(put(part, p, whole, 0, err));
         p += whole;
         size -= whole;

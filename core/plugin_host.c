@@ -3,6 +3,8 @@
  */
 #include "plugin_host.h"
 
+#include "gguf_mapping.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,14 +18,15 @@ static const tn_plugin_host *whole(const tn_host *host) {
 /* Large memory comes in huge pages where the system gives them for the asking: a fault for each 4 KiB page of a
  * vocabulary's tables took a third of the time of loading it. */
 static void *host_alloc(const tn_host *host, uint64_t size, uint64_t align) {
-    enum { HUGE_PAGE = 2 << 20 };
     void *memory = NULL;
     (void)host;
     if (align == 0 || align & (align - 1) || size > PTRDIFF_MAX || align > PTRDIFF_MAX) { return NULL; }
     if (align < sizeof(void *)) { align = sizeof(void *); }
-    if (size >= HUGE_PAGE && align < HUGE_PAGE) { align = HUGE_PAGE; }
+    if (size >= TN_HUGE_PAGE && align < TN_HUGE_PAGE) { align = TN_HUGE_PAGE; }
     if (posix_memalign(&memory, align, size ? size : 1) != 0) { return NULL; }
-    if (size >= HUGE_PAGE) { madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); } /* a wish */
+    if (size >= TN_HUGE_PAGE) { /* a wish */
+        madvise(memory, size / TN_HUGE_PAGE * TN_HUGE_PAGE, MADV_HUGEPAGE);
+    }
     return memory;
 }
 

@@ -114,10 +114,7 @@ void tn_piece_measure(const tn_quantize_plan *plan, tn_piece_needs *out) {
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
 int32_t tn_piece_fetch(const tn_quantize_plan *plan, const tn_piece *piece, tn_error *err) {
-    if (tn_pages_fetch(piece->from, piece->from_size) == 0) { return TN_OK; }
-    const tn_gguf_tensor *source = plan->tensors[piece->tensor].source;
-    TN_FAIL(err, TN_E_IO, "%s: tensor %s: the file was cut short, or cannot be read, while it was in use",
-            tn_plan_source(plan, source), source->name);
+    return tn_gguf_tensor_fetch(plan->tensors[piece->tensor].source, piece->from, piece->from_size, err);
 }
 
 void tn_piece_release(const tn_piece *piece) {

@@ -4,7 +4,7 @@
 #ifndef TENON_TESTS_GOLDEN_PLACE_H
 #define TENON_TESTS_GOLDEN_PLACE_H
 
-#include "tenon/engine.h"
+#include "test_engine.h"
 
 /** One test: a model in a place. */
 typedef struct golden_place {
@@ -16,9 +16,7 @@ enum { GOLDEN_PLACES = 6 };
 /** The reference, and the cpu backend with each instruction set; without a name. */
 extern const golden_place golden_places[GOLDEN_PLACES];
 
-/** An engine with the plugins of this build, or fails the test. */
-tn_engine *golden_engine(const char *isa, uint32_t threads);
-/** The same, but an instruction set that the machine lacks is skipped by name. */
+/** tn_test_engine(), but an instruction set that the machine lacks is skipped by name. */
 tn_engine *golden_engine_if(const char *isa, uint32_t threads);
 
 #endif

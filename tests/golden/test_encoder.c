@@ -193,7 +193,7 @@ ParameterizedTest(golden_place *p, encoder, company_changes_nothing) {
 Test(encoder, a_decoder_gives_what_its_output_matrix_reads) {
     golden g;
     golden_open(&g, "llama");
-    tn_engine *engine = golden_engine("", 2);
+    tn_engine *engine = tn_test_engine("", 2);
     tn_model *model = load(engine, g.model, "cpu", TN_PURPOSE_EMBED);
     tn_embedder *embedder = embedder_for(model, (tn_embedder_options){.pooling = TN_POOLING_OF_FILE});
     cr_assert(tn_embedder_pooling(embedder) == TN_POOLING_LAST);
@@ -234,7 +234,7 @@ static void expect_fault(int32_t code, const tn_error *err, int32_t wanted, cons
 Test(encoder, texts_that_cannot_be_embedded) {
     golden g;
     golden_open(&g, "bert-mean");
-    tn_engine *engine = golden_engine("", 1);
+    tn_engine *engine = tn_test_engine("", 1);
     tn_model *model = load(engine, g.model, "cpu", TN_PURPOSE_EMBED);
     tn_embedder *embedder = embedder_for(model, (tn_embedder_options){.pooling = TN_POOLING_OF_FILE});
     float out[3][64];
@@ -268,7 +268,7 @@ Test(encoder, a_purpose_that_a_model_does_not_serve) {
                  {"nomic-bert", TN_PURPOSE_RANK, TN_E_TENSOR_MISSING, "cls.output.weight"},
                  {"llama", TN_PURPOSE_RANK, TN_E_TENSOR_MISSING, "cls.output.weight"},
                  {"bert-mean", TN_PURPOSE_GENERATE, TN_E_PARAM_UNSUPPORTED, "encoder"}};
-    tn_engine *engine = golden_engine("", 1);
+    tn_engine *engine = tn_test_engine("", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         golden g;
         golden_open(&g, cases[i].name);
@@ -285,7 +285,7 @@ Test(encoder, a_purpose_that_a_model_does_not_serve) {
 Test(encoder, pooling_and_purpose_must_agree) {
     golden g;
     golden_open(&g, "bert-rerank");
-    tn_engine *engine = golden_engine("", 1);
+    tn_engine *engine = tn_test_engine("", 1);
     for (uint32_t purpose = TN_PURPOSE_EMBED; purpose <= TN_PURPOSE_RANK; purpose++) {
         bool ranks = purpose == TN_PURPOSE_RANK;
         tn_error err = TN_ERROR_INIT;

@@ -21,7 +21,7 @@ static void expect(tn_engine *engine, const char *file, int32_t code, const char
 
 Test(refused, hyperparameters) {
     cr_assert(getenv("TENON_TEST_DATA"), "run this through ctest");
-    tn_engine *engine = golden_engine("", 1);
+    tn_engine *engine = tn_test_engine("", 1);
     expect(engine, "hparam-nan-rope-base.gguf", TN_E_PARAM_INVALID, "llama.rope.freq_base");
     expect(engine, "hparam-string-block-count.gguf", TN_E_PARAM_TYPE, "llama.block_count");
     expect(engine, "hparam-head-count-0.gguf", TN_E_PARAM_INVALID, "llama.attention.head_count");

@@ -64,7 +64,8 @@ typedef struct tn_fit tn_fit;
 /**
  * Proves that the installed plugins fit the file, or collects every reason why not. `file` may be NULL or
  * only partly read, with `opened` the result of tn_gguf_open() (then that is a reason of its own). Reads no
- * weight of the model, and all numbers of adapters. Returns TN_OK whenever it could judge: ask tn_fit_code(). The file must outlive the fit.
+ * weight of the model, and all numbers of adapters. Returns TN_OK whenever it could judge: ask tn_fit_code().
+ * The file must outlive the fit.
  */
 int32_t tn_fit_run(tn_engine *engine, const tn_gguf *file, const tn_error *opened,
                    const tn_model_options *options, tn_fit **out, tn_error *err);

@@ -522,8 +522,8 @@ TN_INLINE __m256i tn_iq2_entries(const uint64_t *codebook, const tn_iq_found *fo
     return _mm256_set_m128i(tn_iq_two(codebook + found->i[k], codebook + found->j[k]), found->low[k]);
 }
 /** A half's magnitudes, given eight indices in `bytes` bytes for each 32 columns. */
-TN_INLINE void tn_iq3_entries(const uint32_t *codebook, const uint8_t *index, uint32_t bytes,
-                              tn_iq_split *split, __m256i *magnitudes) {
+TN_INLINE void tn_iq3_find(const uint32_t *codebook, const uint8_t *index, uint32_t bytes, tn_iq_split *split,
+                           __m256i *magnitudes) {
 #pragma GCC unroll 2
     for (uint32_t k = 0; k < 4; k += 2) {
         __m128i x[2][2];
@@ -538,6 +538,10 @@ TN_INLINE void tn_iq3_entries(const uint32_t *codebook, const uint8_t *index, ui
         magnitudes[k] = _mm256_set_m128i(x[1][0], x[0][0]);
         magnitudes[k + 1] = _mm256_set_m128i(x[1][1], x[0][1]);
     }
+}
+
+TN_INLINE __m256i tn_iq3_entries(const tn_iq_found *found, uint32_t k) {
+    return found->whole[k];
 }
 
 /** Stores 16 indices: low bytes, and of their high bits those of `mask` of words that have them on top. */

@@ -34,14 +34,10 @@ TN_INLINE void open_halves(const uint8_t *block, tn_iq_half *halves) {
 }
 
 TN_INLINE void find(const uint8_t *index, tn_iq_found *found) {
-    tn_iq3_entries(tn_iq3_s_codebook, index, 16, tn_iq_split_words, found->whole);
+    tn_iq3_find(tn_iq3_s_codebook, index, 16, tn_iq_split_words, found->whole);
 }
 
-TN_INLINE __m256i entries(const tn_iq_found *found, uint32_t k) {
-    return found->whole[k];
-}
-
-static const tn_iq_type type = {110, 32, 1, open_halves, find, entries, open_subs8, open_subs};
+static const tn_iq_type type = {110, 32, 1, open_halves, find, tn_iq3_entries, open_subs8, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif

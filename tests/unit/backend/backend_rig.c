@@ -2,6 +2,7 @@
  * backend_rig.c - opening of backends and formats, small graphs, steps. See backend_rig.h.
  */
 #include "backend_rig.h"
+#include "test_engine.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -43,41 +44,13 @@ double worst_error(const float *got, const float *want, uint64_t rows, uint32_t 
 
 /* ---- rigs -------------------------------------------------------------------------------------------- */
 
-static tn_engine *make_engine(const char *isa, uint32_t threads) {
-    const char *build = getenv("TENON_TEST_BUILD");
-    char folder[4096];
-    const char *folders[1] = {folder};
-    tn_error err = TN_ERROR_INIT;
-    tn_engine *engine = NULL;
-    cr_assert(build, "TENON_TEST_BUILD is not set: run this through ctest");
-    snprintf(folder, sizeof folder, "%s/lib/tenon/plugins", build);
-    if (isa) {
-        setenv("TENON_ISA", isa, 1);
-    } else {
-        unsetenv("TENON_ISA");
-    }
-    tn_engine_options options = {.plugin_dirs = folders, .plugin_dir_count = 1, .threads = threads};
-    int32_t code = tn_engine_create(&options, &engine, &err);
-    cr_assert(code == TN_OK, "tn_engine_create: %s", err.text);
-    return engine;
-}
-
-int rig_has_isa(const char *isa) {
-    tn_engine *engine = make_engine(NULL, 1);
-    uint64_t have = tn_engine_isa(engine), need = 0;
-    tn_engine_destroy(engine);
-    if (strcmp(isa, "avx2") == 0) { need = TN_ISA_AVX2; }
-    if (strcmp(isa, "avx512vnni") == 0) { need = TN_ISA_AVX512 | TN_ISA_AVX512_VNNI; }
-    return (have & need) == need;
-}
-
 int rig_open(rig *out, const char *backend, const char *isa, uint32_t threads) {
     tn_error err = TN_ERROR_INIT;
     tn_entry *entry;
     const void *table;
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "%s, %s, %u threads", backend, isa ? isa : "any isa", threads);
-    out->engine = make_engine(isa, threads);
+    out->engine = tn_test_engine(isa, threads);
     int32_t code = tn_registry_find(out->engine, "backend", backend, &entry, &err);
     if (code == TN_E_NOT_FOUND) {
         rig_close(out);

@@ -51,8 +51,6 @@ typedef struct rig {
     void *self;
 } rig;
 
-/** 1 if the machine has what TENON_ISA=`isa` asks for. */
-int rig_has_isa(const char *isa);
 /** Opens a backend; isa NULL: as it comes. 0: there is no such plugin in the build. */
 int rig_open(rig *out, const char *backend, const char *isa, uint32_t threads);
 void rig_close(rig *r);

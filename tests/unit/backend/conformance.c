@@ -2,6 +2,7 @@
  * conformance.c - the comparison itself. Rigs are opened once a test and live until conform_end().
  */
 #include "conformance.h"
+#include "test_engine.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void open_rigs(void) {
     opened = 1;
     cr_assert(rig_open(&reference, "reference", NULL, 2), "the reference backend is not in the build");
     for (uint32_t i = 0; i < 3; i++) {
-        if (!rig_has_isa(levels[i])) {
+        if (!tn_test_has_isa(levels[i])) {
             cr_log_info("skipped: %s is not on this machine", levels[i]);
             continue;
         }
