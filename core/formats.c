@@ -28,8 +28,10 @@ int32_t tn_engine_format(tn_engine *engine, uint32_t type, tn_format_use *out, t
         char number[16];
         snprintf(number, sizeof number, "%" PRIu32, type);
         const char *name = tn_engine_type_name(engine, type), *note = tn_engine_note(engine, "type", number);
-        TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin reads tensor type %s%s%s",
-                name ? name : number, note ? ": " : "", note ? note : "");
+        TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin is for tensor type %s",
+                note   ? note
+                : name ? name
+                       : number);
     }
     TN_TRY(code);
     out->plugin = tn_entry_info(entry);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,19 +91,40 @@ static int32_t open_part(tn_part *part, tn_error *err) {
     return TN_OK;
 }
 
+/* What is at the path, if anything is: a regular file, or a link to one. */
+static int32_t look(const char *path, bool *is_there, struct stat *there, tn_error *err) {
+    *is_there = stat(path, there) == 0 || lstat(path, there) == 0;
+    if (*is_there && !S_ISREG(there->st_mode)) {
+        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(path));
+    }
+    if (*is_there || errno == ENOENT) { return TN_OK; }
+    TN_FAIL(err, TN_E_IO, "no file can be written at %s: %s", tn_path_tail(path), strerror(errno));
+}
+
 /* A file that is there is reached through its links, so that they stay; what is no regular file stays too. */
 static int32_t look_at_target(tn_part *part, tn_error *err) {
     struct stat there;
-    if (stat(part->path, &there) != 0) { return TN_OK; }
-    if (!S_ISREG(there.st_mode)) {
-        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(part->path));
-    }
+    TN_TRY(look(part->path, &part->replaces, &there, err));
+    if (!part->replaces) { return TN_OK; }
     char *real = realpath(part->path, NULL);
     if (!real) { return failed(part, "find", err); }
     free(part->path);
     part->path = real;
     part->mode = there.st_mode & 0777;
     return TN_OK;
+}
+
+int32_t tn_part_check(const char *path, tn_error *err) {
+    struct stat there;
+    bool is_there;
+    TN_TRY(look(path, &is_there, &there, err));
+    char *target = is_there ? realpath(path, NULL) : strdup(path),
+         *folder = target ? folder_of(target) : NULL;
+    int can = folder && access(folder, W_OK | X_OK) == 0, why = errno;
+    free(target);
+    free(folder);
+    if (can) { return TN_OK; }
+    TN_FAIL(err, TN_E_IO, "no file can be written at %s: its folder: %s", tn_path_tail(path), strerror(why));
 }
 
 int32_t tn_part_create(const char *path, tn_part **out, tn_error *err) {
@@ -203,24 +225,49 @@ int32_t tn_part_rewrite(tn_part *part, const void *data, uint64_t size, tn_error
 int32_t tn_part_seal(tn_part *part, tn_error *err) {
     if (part->sealed) { return TN_OK; }
     TN_TRY(tn_part_flush(part, err));
-    if (part->mode && fchmod(part->fd, part->mode) != 0) { return lose(part, "set the mode of", err); }
+    if (part->replaces && fchmod(part->fd, part->mode) != 0) { return lose(part, "set the mode of", err); }
     if (fsync(part->fd) != 0) { return lose(part, "sync", err); }
     part->sealed = 1;
     return TN_OK;
+}
+
+/* 0, or why not. */
+static int link_as(const char *from, const char *to) {
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 /* Gives a nameless file the target's name or, where that one is taken, one to be renamed from. */
 static int32_t give_name(tn_part *part, tn_error *err) {
     char from[FD_PATH];
     path_of_fd(part->fd, from);
-    if (linkat(AT_FDCWD, from, AT_FDCWD, part->path, AT_SYMLINK_FOLLOW) == 0) { return TN_OK; }
-    for (int attempt = 0; errno == EEXIST && attempt < NAMES_TRIED; attempt++) {
+    int why = part->replaces ? EEXIST : link_as(from, part->path);
+    for (int attempt = 0; why == EEXIST && attempt < NAMES_TRIED; attempt++) {
         TN_TRY(new_name(part, err));
-        if (linkat(AT_FDCWD, from, AT_FDCWD, part->name, AT_SYMLINK_FOLLOW) == 0) { return TN_OK; }
+        why = link_as(from, part->name);
     }
+    if (why == 0) { return TN_OK; }
     free(part->name);
     part->name = NULL;
+    errno = why;
     return failed(part, "put in its place", err);
+}
+
+/* Where the file system knows no such renaming, a second name does it; where it knows none of those either, nobody else
+ * is kept out. */
+static int rename_to_new(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) { return 0; }
+    if (errno != EINVAL && errno != ENOSYS) { return -1; }
+    if (link(from, to) == 0) { return unlink(from); }
+    return errno == EEXIST ? -1 : rename(from, to);
+}
+
+/* Neither of two files is lost. */
+static int32_t keep_both(tn_part *part, tn_error *err) {
+    tn_fail(err, TN_E_IO, "%s was not there when this began and is now: it stays, and the new file is %s",
+            tn_path_tail(part->path), tn_path_tail(part->name));
+    free(part->name);
+    part->name = NULL;
+    return TN_E_IO;
 }
 
 static int32_t put_in_place(tn_part *part, tn_error *err) {
@@ -229,8 +276,10 @@ static int32_t put_in_place(tn_part *part, tn_error *err) {
     int fd = part->fd;
     part->fd = -1;
     if (close(fd) != 0) { return failed(part, "write", err); }
-    if (!part->name || rename(part->name, part->path) == 0) { return TN_OK; }
-    return failed(part, "put in its place", err);
+    if (!part->name) { return TN_OK; }
+    int done = part->replaces ? rename(part->name, part->path) : rename_to_new(part->name, part->path);
+    if (done == 0) { return TN_OK; }
+    return !part->replaces && errno == EEXIST ? keep_both(part, err) : failed(part, "put in its place", err);
 }
 
 static int32_t sync_folder(const char *path, tn_error *err) {
@@ -247,6 +296,7 @@ static int32_t sync_folder(const char *path, tn_error *err) {
 }
 
 int32_t tn_part_make_way(const tn_part *part, tn_error *err) {
+    if (!part->replaces) { return TN_OK; }
     if (unlink(part->path) == 0) { return sync_folder(part->path, err); }
     return errno == ENOENT ? TN_OK : failed(part, "replace", err);
 }

@@ -4,12 +4,15 @@
 
 #include "tenon/part.h"
 
+#include <stdbool.h>
+
 struct tn_part {
     char *path, *name; /**< the target; PATH.part-XXXXXX, or NULL while the file has no name */
     int fd;
     unsigned char *buffer; /**< what is not written yet; NULL: nothing */
     size_t buffered;
-    unsigned mode; /**< of the file that it will replace, kept; 0: there is none */
+    bool replaces; /**< there was a file when this one began */
+    unsigned mode; /**< of that one, kept */
     int sealed;    /**< on disk, not yet in its place */
     int lost;      /**< errno of what could not be written: it stays so */
 };

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +44,11 @@ static int32_t read_scales(tn_quantize_plan *plan, const tn_gguf_tensor *tensor,
     return TN_OK;
 }
 
-static void fold(tn_quantize_tensor *tensor) {
+static void fold(tn_quantize_tensor *tensor, const char *reason) {
     tensor->what = TN_QUANTIZE_FOLDED;
     tensor->type = tensor->source->type;
     tensor->to = tensor->from;
-    tensor->reason = "";
+    tensor->reason = reason;
     tensor->old_size = tensor->source->size;
     tensor->size = 0;
 }
@@ -64,10 +65,10 @@ int32_t tn_plan_fold(tn_quantize_plan *plan, uint64_t tensor, tn_error *err) {
                     tn_plan_source(plan, source), source->name, format->name, companion->suffix);
         }
         if (!found) { continue; }
-        if (companion->role == TN_COMPANION_SCALE) {
-            TN_TRY(read_scales(plan, source, found->source, conversion, err));
-        }
-        fold(found);
+        bool scale = companion->role == TN_COMPANION_SCALE;
+        if (scale) { TN_TRY(read_scales(plan, source, found->source, conversion, err)); }
+        fold(found, scale ? "multiplied into the tensor that it scales"
+                          : "it is for activations, and the new type has no place for it");
     }
     return TN_OK;
 }

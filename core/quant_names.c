@@ -12,24 +12,47 @@
 
 /* ---- file types ---------------------------------------------------------------------------------------- */
 
-static int is_written(const tn_quantize_plan *plan, const char *type) {
+static int is_written(tn_engine *engine, const char *type) {
     tn_format_use use;
-    int64_t number = tn_engine_type_number(plan->engine, type);
-    return number >= 0 && tn_engine_format(plan->engine, (uint32_t)number, &use, NULL) == TN_OK &&
+    int64_t number = tn_engine_type_number(engine, type);
+    return number >= 0 && tn_engine_format(engine, (uint32_t)number, &use, NULL) == TN_OK &&
            use.format->encode;
 }
 
-static int32_t unknown_file_type(const tn_quantize_plan *plan, const char *type, tn_error *err) {
-    char list[512] = "COPY";
-    size_t size = strlen(list);
-    for (uint32_t m = 0; m < plan->mixes.count; m++) {
-        for (uint32_t i = 0; i < plan->mixes.at[m].file_count && size < sizeof list; i++) {
-            if (!is_written(plan, plan->mixes.at[m].files[i].base)) { continue; }
-            int n = snprintf(list + size, sizeof list - size, ", %s", plan->mixes.at[m].files[i].name);
-            size += n > 0 ? (size_t)n : sizeof list;
+static void visit_written(tn_engine *engine, const tn_mixes *mixes, tn_file_type_visit *visit,
+                          void *context) {
+    for (uint32_t m = 0; m < mixes->count; m++) {
+        for (uint32_t i = 0; i < mixes->at[m].file_count; i++) {
+            const tn_mix_file *file = &mixes->at[m].files[i];
+            if (is_written(engine, file->base)) { visit(context, file->name, file->base); }
         }
     }
-    TN_FAIL(err, TN_E_INPUT, "no file type is called %.40s; there are: %s%s", type, list,
+}
+
+int32_t tn_quantize_file_types(tn_engine *engine, tn_file_type_visit *visit, void *context, tn_error *err) {
+    tn_mixes mixes = {0};
+    TN_TRY(tn_mixes_read(engine, &mixes, err));
+    visit_written(engine, &mixes, visit, context);
+    tn_mixes_free(&mixes);
+    return TN_OK;
+}
+
+struct name_list {
+    char text[512];
+    size_t size;
+};
+
+static void append_name(void *context, const char *name, const char *base) {
+    struct name_list *list = context;
+    (void)base;
+    int n = snprintf(list->text + list->size, sizeof list->text - list->size, ", %s", name);
+    list->size += n > 0 && (size_t)n < sizeof list->text - list->size ? (size_t)n : 0;
+}
+
+static int32_t unknown_file_type(const tn_quantize_plan *plan, const char *type, tn_error *err) {
+    struct name_list list = {.text = "COPY", .size = 4};
+    visit_written(plan->engine, &plan->mixes, append_name, &list);
+    TN_FAIL(err, TN_E_INPUT, "no file type is called %.40s; there are: %s%s", type, list.text,
             plan->mixes.count ? "" : " (no mix file is installed)");
 }
 
@@ -55,7 +78,7 @@ int32_t tn_plan_block(void *context, const char *type, uint32_t *out, tn_error *
     int32_t code = tn_engine_format(plan->engine, (uint32_t)number, &use, err);
     return code != TN_OK
                ? code
-               : tn_fail(err, TN_E_FORMAT_UNKNOWN, "no installed plugin reads tensor type %s", type);
+               : tn_fail(err, TN_E_FORMAT_UNKNOWN, "no installed plugin is for tensor type %s", type);
 }
 
 /* The registry's spelling of a type that was asked for as `option`; NULL stays NULL. */
@@ -110,11 +133,26 @@ const char *tn_plan_override(void *context, const tn_gguf_tensor *tensor, const 
             return plan->rules[i].type;
         }
     }
-    if (pick->role == TN_MIX_EMBEDDING && plan->embedding_type) { return plan->embedding_type; }
+    if (pick->role == TN_MIX_EMBEDDING && plan->embedding_type) {
+        plan->embedding_used = 1;
+        return plan->embedding_type;
+    }
+    if (pick->is_output && plan->output_type) { plan->output_used = 1; }
     return pick->is_output ? plan->output_type : NULL;
 }
 
+static void warn_of_kind(const tn_quantize_plan *plan, const char *kind, const char *type, int used) {
+    if (!type || used) { return; }
+    tn_engine_log(
+        plan->engine, TN_LOG_WARN,
+        "the type %s for the %s is of no use: there is no such tensor that is converted, or another "
+        "choice for it came first",
+        type, kind);
+}
+
 void tn_plan_warn_of_rules(const tn_quantize_plan *plan) {
+    warn_of_kind(plan, "output", plan->output_type, plan->output_used);
+    warn_of_kind(plan, "token embedding", plan->embedding_type, plan->embedding_used);
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         if (plan->rules[i].used) { continue; }
         tn_engine_log(

@@ -156,10 +156,6 @@ static int32_t convert(tn_quantize_plan *plan, uint64_t i, const tn_mix_pick *pi
     tensor->what = TN_QUANTIZE_CONVERTED;
     tensor->to = pick->type;
     tensor->old_size = source->size;
-    if (strcmp(pick->wanted, pick->type) != 0) {
-        tensor->wanted = pick->wanted;
-        tensor->wanted_block = pick->wanted_block;
-    }
     TN_TRY(open_formats(plan, tensor, conversion, err));
     TN_TRY(set_importance(plan, pick, tensor, conversion, err));
     const tn_format *format = conversion->to.format;
@@ -180,6 +176,10 @@ static int32_t decide(tn_quantize_plan *plan, uint64_t i, const tn_mix_pick *pic
     int64_t number = tn_engine_type_number(plan->engine, pick->type);
     if (number < 0) {
         TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin knows the tensor type %s", pick->type);
+    }
+    if (strcmp(pick->wanted, pick->type) != 0) { /* also if it is of that type already */
+        tensor->wanted = pick->wanted;
+        tensor->wanted_block = pick->wanted_block;
     }
     if ((uint32_t)number == tensor->source->type) {
         leave(plan, tensor, "of the new type already");

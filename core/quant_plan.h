@@ -39,6 +39,7 @@ struct tn_quantize_plan {
     tn_named_type *rules;
     uint32_t rule_count;
     const char *output_type, *embedding_type; /**< as the registry spells them, or NULL */
+    int output_used, embedding_used;
     tn_quantize_tensor *tensors;
     tn_conversion *conversions; /**< one for each of tensors */
     uint64_t count;

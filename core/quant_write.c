@@ -5,6 +5,7 @@
 #include "quant_plan.h"
 
 #include "gguf_file.h"
+#include "tenon/part.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,10 @@ char *tn_quantize_path(const tn_quantize_plan *plan, const char *path, uint32_t 
 /* A reader takes the name for what it says. */
 static int32_t check_name(const tn_quantize_plan *plan, const char *path, tn_error *err) {
     tn_split_name split;
+    const char *slash = strrchr(path, '/');
+    if (slash && !slash[1]) {
+        TN_FAIL(err, TN_E_INPUT, "%s is the name of a folder: a file's was expected", path);
+    }
     tn_split_name_read(path, &split);
     if (split.prefix == 0 || split.count == plan->shard_count) { return TN_OK; }
     TN_FAIL(err, TN_E_INPUT, "%s: the name is that of one of %" PRIu32 " shards, the new model has %" PRIu32,
@@ -68,13 +73,10 @@ static int32_t check_source(const tn_quantize_plan *plan, const char *path, cons
 }
 
 static int32_t check_there(const tn_quantize_plan *plan, const char *path, uint32_t replace, tn_error *err) {
-    struct stat there, link;
-    if (lstat(path, &link) != 0) { return TN_OK; }
-    if (stat(path, &there) != 0) { there = link; } /* a link to nothing */
+    struct stat there;
+    TN_TRY(tn_part_check(path, err));
+    if (stat(path, &there) != 0) { return TN_OK; }
     TN_TRY(check_source(plan, path, &there, err));
-    if (!S_ISREG(there.st_mode)) {
-        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(path));
-    }
     if (!replace) {
         TN_FAIL(err, TN_E_INPUT, "%s is there already (--force replaces it)", tn_path_tail(path));
     }

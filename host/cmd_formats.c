@@ -6,6 +6,7 @@
 
 #include "tenon/formats.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,9 @@ struct check {
     tn_engine *engine;
     json_t *faults;    /* a row a tensor with bad blocks */
     json_t *unchecked; /* a row a tensor whose type nobody can check */
-    uint64_t tensors, blocks, bad;
+    struct progress progress;
+    uint64_t checked, blocks, bad; /* tensors; blocks */
+    uint64_t done, total;          /* bytes */
 };
 
 static json_t *fault_json(const tn_engine *engine, const tn_gguf_tensor *tensor,
@@ -162,17 +165,34 @@ static int check_tensor(struct check *check, const tn_gguf_tensor *tensor) {
         return EXIT_DONE;
     }
     if (code != TN_OK) { return report_error(&err); }
-    check->tensors++;
+    check->checked++;
     check->blocks += found.blocks;
     check->bad += found.bad;
     if (found.bad) { json_array_append_new(check->faults, fault_json(check->engine, tensor, &found)); }
     return EXIT_DONE;
 }
 
-static void print_check(struct check *check) {
+static int check_all(struct check *check, const tn_gguf *file) {
+    uint64_t count = tn_gguf_tensor_count(file);
+    int status = EXIT_DONE;
+    for (uint64_t i = 0; i < count; i++) { check->total += tn_gguf_tensor_at(file, i)->size; }
+    progress_begin(&check->progress, check->options);
+    for (uint64_t i = 0; status == EXIT_DONE && i < count; i++) {
+        const tn_gguf_tensor *tensor = tn_gguf_tensor_at(file, i);
+        status = interrupted() ? EXIT_INTERRUPTED : check_tensor(check, tensor);
+        check->done += tensor->size;
+        progress_show(&check->progress, check->done, check->total, "tensor %" PRIu64 " of %" PRIu64, i + 1,
+                      count);
+    }
+    progress_end(&check->progress);
+    return status;
+}
+
+static void print_check(struct check *check, const tn_gguf *file) {
     json_t *report = json_object();
     set_text(report, "file", check->options->model);
-    set_count(report, "tensors", check->tensors);
+    set_count(report, "tensors", tn_gguf_tensor_count(file));
+    set_count(report, "checked", check->checked);
     set_count(report, "blocks", check->blocks);
     set_count(report, "bad_blocks", check->bad);
     json_object_set(report, "faults", check->faults);
@@ -190,15 +210,9 @@ int cmd_check(struct options *options) {
             status = report_error(&err);
         }
     }
-    for (uint64_t i = 0; status == EXIT_DONE && i < tn_gguf_tensor_count(file); i++) {
-        if (interrupted()) {
-            status = EXIT_INTERRUPTED;
-        } else {
-            status = check_tensor(&check, tn_gguf_tensor_at(file, i));
-        }
-    }
+    if (status == EXIT_DONE) { status = check_all(&check, file); }
     if (status == EXIT_DONE) {
-        print_check(&check);
+        print_check(&check, file);
         status = check.bad ? EXIT_FAULTS : json_array_size(check.unchecked) != 0 ? EXIT_REFUSED : EXIT_DONE;
     }
     json_decref(check.faults);

@@ -49,9 +49,8 @@ static int32_t run_chunk(struct gathering *g, const int32_t *ids, tn_error *err)
 
 static int gather(struct gathering *g) {
     double saved = now_seconds();
-    int status = EXIT_DONE;
-    progress_begin(&g->progress, !g->options->quiet);
-    while (g->done < g->chunks.count && status == EXIT_DONE) {
+    progress_begin(&g->progress, g->options);
+    while (g->done < g->chunks.count) {
         tn_error err = TN_ERROR_INIT;
         int32_t code = run_chunk(g, g->chunks.ids + (size_t)g->done * g->chunks.size, &err);
         if (code == TN_OK) { code = tn_importance_end_chunk(g->importance, 1, &err); }
@@ -65,11 +64,11 @@ static int gather(struct gathering *g) {
         g->done++;
         progress_show(&g->progress, g->done, g->chunks.count, "chunk %u of %u", g->done, g->chunks.count);
         if (g->done < g->chunks.count && now_seconds() - saved > SAVE_SECONDS) {
-            status = write_matrix(g);
+            (void)write_matrix(g); /* has told what failed; there may be room again when all is done */
             saved = now_seconds();
         }
     }
-    return status;
+    return EXIT_DONE;
 }
 
 /* Logits are computed in pieces: they are of no use here, but nothing behind the last layer runs without them. */
@@ -155,18 +154,6 @@ static int summarise(const tn_importance *importance, struct summary *out) {
     return EXIT_DONE;
 }
 
-/* A shell reads it as one word. */
-static void print_word(FILE *out, const char *text) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
-    if (*text && !text[strspn(text, plain)]) {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text; text++) { fputs(*text == '\'' ? "'\\''" : (char[]){*text, 0}, out); }
-    fputc('\'', out);
-}
-
 /* "tenon quantize -i model.gguf -o OUT.gguf --type TYPE --imatrix FILE" */
 static void set_next(json_t *report, const struct options *options) {
     char *text = NULL;
@@ -174,9 +161,9 @@ static void set_next(json_t *report, const struct options *options) {
     FILE *memory = open_memstream(&text, &size);
     if (!memory) { return; }
     fputs("tenon quantize -i ", memory);
-    print_word(memory, options->model ? options->model : "MODEL.gguf");
+    print_word(options->model ? options->model : "MODEL.gguf", memory);
     fputs(" -o OUT.gguf --type TYPE --imatrix ", memory);
-    print_word(memory, options->out);
+    print_word(options->out, memory);
     fclose(memory);
     set_text(report, "next", text);
     free(text);
@@ -227,17 +214,16 @@ static void tell_rest(const struct gathering *g) {
         fputs("tenon: interrupted before a chunk was whole: nothing was written\n", stderr);
         return;
     }
-    fprintf(stderr, "tenon: interrupted after %u of %u chunks; to go on: tenon imatrix -m ", g->done,
+    static const char *const anew[] = {"context", "chunks", "from-chunk", "in-file", "output", "force", NULL};
+    fprintf(stderr, "tenon: interrupted after %u of %u chunks; to go on: tenon imatrix", g->done,
             g->chunks.count);
-    print_word(stderr, options->model);
-    fputs(" -f ", stderr);
-    print_word(stderr, options->file);
+    options_print(options, anew, stderr);
     fprintf(stderr, " -c %u --from-chunk %u", g->chunks.size, g->chunks.first + g->done);
     if (options->chunks) { fprintf(stderr, " --chunks %u", g->chunks.count - g->done); }
-    fprintf(stderr, "%s --in-file ", options->output_tensor ? " --output-tensor" : "");
-    print_word(stderr, options->out);
+    fputs(" --in-file ", stderr);
+    print_word(options->out, stderr);
     fputs(" -o ", stderr);
-    print_word(stderr, options->out);
+    print_word(options->out, stderr);
     fputc('\n', stderr);
 }
 
@@ -265,7 +251,7 @@ static int check_options(struct options *options) {
         return usage_error("imatrix", "%s is there already (--force replaces it)", options->out);
     }
     if (options->file && !options->context) { options->context = DEFAULT_CHUNK; }
-    return EXIT_DONE;
+    return can_write(options->out);
 }
 
 /* Older files do not tell what they count by: a wrong guess weighs them wrongly against the rest. */

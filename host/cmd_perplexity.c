@@ -76,15 +76,19 @@ static int32_t score_chunk(struct perplexity *p, uint32_t number, tn_error *err)
 
 static int score_all(struct perplexity *p) {
     double start = now_seconds();
-    progress_begin(&p->progress, !p->options->quiet);
+    progress_begin(&p->progress, p->options);
     for (uint32_t c = 0; c < p->chunks.count; c++) {
         tn_error err = TN_ERROR_INIT;
         int32_t code = score_chunk(p, c, &err);
         if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
         if (code != TN_OK) {
+            bool base = code == TN_E_FILE_DAMAGED, saving = code == TN_E_IO && p->options->save;
             progress_end(&p->progress);
             fprintf(stderr, "tenon: %s, chunk %u: %s\n",
-                    code == TN_E_FILE_DAMAGED ? p->options->base : p->options->model, c, err.text);
+                    base     ? p->options->base
+                    : saving ? p->options->save
+                             : p->options->model,
+                    c, err.text);
             return tn_code_status(code);
         }
         progress_show(&p->progress, c + 1, p->chunks.count, "chunk %u of %u, perplexity %.4f", c + 1,

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct quantize {
     const struct options *options;
@@ -108,17 +107,19 @@ static int on_step(void *context, uint64_t done, uint64_t total) {
     return interrupted();
 }
 
-/* What is no terminal gets a line now and then only if it is asked for. */
 static int write_files(struct quantize *run) {
     const struct options *options = run->options;
     tn_error err = TN_ERROR_INIT;
     struct progress progress;
-    progress_begin(&progress, !options->quiet && (options->verbose || isatty(STDERR_FILENO) == 1));
+    progress_begin(&progress, options);
     const tn_quantize_progress steps = {on_step, &progress};
     int32_t code = tn_quantize_write(run->plan, options->out, options->force, &steps, &err);
     progress_end(&progress);
     run->seconds = now_seconds() - progress.start;
-    if (code == TN_E_CANCELLED && interrupted()) { return EXIT_INTERRUPTED; }
+    if (code == TN_E_CANCELLED && interrupted()) {
+        fputs("tenon: interrupted: nothing was written\n", stderr);
+        return EXIT_INTERRUPTED;
+    }
     return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
@@ -168,6 +169,13 @@ static json_t *groups_json(const tn_quantize_plan *plan,
 
 static json_t *left_key(const tn_quantize_tensor *tensor) {
     if (tensor->what != TN_QUANTIZE_LEFT) { return NULL; }
+    json_t *key = json_object();
+    set_text(key, "why", tensor->reason);
+    return key;
+}
+
+static json_t *folded_key(const tn_quantize_tensor *tensor) {
+    if (tensor->what != TN_QUANTIZE_FOLDED) { return NULL; }
     json_t *key = json_object();
     set_text(key, "why", tensor->reason);
     return key;
@@ -262,6 +270,7 @@ static json_t *report_json(const struct quantize *run) {
     json_object_set_new(report, "types", groups_json(run->plan, type_key));
     json_object_set_new(report, "fallbacks", groups_json(run->plan, fallback_key));
     json_object_set_new(report, "left_because", groups_json(run->plan, left_key));
+    json_object_set_new(report, "folded_because", groups_json(run->plan, folded_key));
     if (options->importance) { set_importance(report, run->plan); }
     set_sizes(report, run);
     set_count(report, "buffer_bytes", tn_quantize_memory(run->plan));
@@ -314,8 +323,9 @@ static void print_groups(const json_t *report) {
         long long count = count_of(row, "tensors");
         printf("  %lld %s left: %s\n", count, count == 1 ? "is" : "are", text_of(row, "why"));
     }
-    if (count_of(report, "folded")) {
-        printf("  %lld scales are multiplied into their tensors\n", count_of(report, "folded"));
+    json_array_foreach (json_object_get(report, "folded_because"), i, row) {
+        long long count = count_of(row, "tensors");
+        printf("  %lld %s not written: %s\n", count, count == 1 ? "is" : "are", text_of(row, "why"));
     }
 }
 
@@ -353,11 +363,14 @@ static void print_sentences(const json_t *report, bool each) {
     bool written = json_is_true(json_object_get(report, "written"));
     if (each) { print_each(report); }
     if (count_of(report, "converted")) {
-        printf("%lld tensors %sconverted, %lld left as they were\n", count_of(report, "converted"),
+        long long count = count_of(report, "converted");
+        printf("%lld tensor%s %sconverted, %lld left as they were\n", count, count == 1 ? "" : "s",
                written ? "" : "would be ", count_of(report, "left"));
-        print_groups(report);
     } else {
         printf("%lld tensors, all as they were\n", count_of(report, "left"));
+    }
+    if (count_of(report, "converted") || json_array_size(json_object_get(report, "fallbacks"))) {
+        print_groups(report);
     }
     print_types(report);
     print_importance(report);
@@ -372,6 +385,38 @@ static void print_sentences(const json_t *report, bool each) {
     printf("bits per weight: %.4f before, %.4f after\n", real_of(report, "bits_per_weight_before"),
            real_of(report, "bits_per_weight_after"));
     if (written) { printf("seconds: %.1f\n", real_of(report, "seconds")); }
+}
+
+/* ---- --type help --------------------------------------------------------------------------------------- */
+
+static void list_file_type(void *context, const char *name, const char *base) {
+    json_t *row = json_object();
+    set_text(row, "name", name);
+    set_text(row, "type", base);
+    json_array_append_new(context, row);
+}
+
+static int list_file_types(const struct options *options) {
+    tn_engine *engine = NULL;
+    tn_error err = TN_ERROR_INIT;
+    json_t *report = json_object(), *rows = json_array();
+    int status = open_engine(options, &engine);
+    if (status == EXIT_DONE && tn_quantize_file_types(engine, list_file_type, rows, &err) != TN_OK) {
+        status = report_error(&err);
+    }
+    json_object_set_new(report, "file_types", rows);
+    if (status == EXIT_DONE && options->json) { print_json(report, stdout); }
+    if (status == EXIT_DONE && !options->json) {
+        size_t i;
+        const json_t *row;
+        printf("%-10s %s\n%-10s %s\n", "FILE TYPE", "OF MOST TENSORS", "COPY", "as they are");
+        json_array_foreach (rows, i, row) {
+            printf("%-10s %s\n", text_of(row, "name"), text_of(row, "type"));
+        }
+    }
+    json_decref(report);
+    tn_engine_destroy(engine);
+    return status;
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
@@ -460,6 +505,7 @@ static int run_plan(struct options *options) {
 }
 
 int cmd_quantize(struct options *options) {
+    if (options->type && strcmp(options->type, "help") == 0) { return list_file_types(options); }
     int status = check_options(options);
     return status == EXIT_DONE ? run_plan(options) : status;
 }

@@ -37,6 +37,8 @@ int cmd_trace(struct options *options);
 
 /* Text that came from a file or a path: control characters would let it write over the terminal. */
 void print_clean(const char *text, FILE *out);
+/* Text so that a shell reads it as one word. */
+void print_word(const char *text, FILE *out);
 /* Prints "tenon: ..." to standard error and returns the exit status that belongs to the error's code. */
 int report_error(const tn_error *err);
 /* An engine as the options ask for it; EXIT_DONE or the status, with the message printed. */
@@ -57,6 +59,8 @@ int read_text(const char *path, char **text, size_t *size);
 int parse_ids(const struct options *options, int32_t **out, uint64_t *count);
 /* The ids of --ids, or those of the text of -p with all that the file adds and control tokens read. */
 int read_tokens(const struct options *options, const tn_model *model, int32_t **ids, uint64_t *count);
+/* A file could be written at `path`: EXIT_DONE, or the status with the message printed. For what takes long to make. */
+int can_write(const char *path);
 /* Both are there and are one file, by whatever names; NULL is none. */
 bool same_place(const char *a, const char *b);
 double now_seconds(void);
@@ -79,10 +83,12 @@ void unfinished_file(const char *path);
 /* A line on standard error, at most one a second; on a terminal it is written over. */
 struct progress {
     double start, shown;
-    bool shows, terminal, first, open;
+    bool shows, terminal, at_once, open;
 };
-void progress_begin(struct progress *p, bool shows);
-/* The text, the seconds spent and those left. The first line and the last one are never left out. */
+/* With --quiet nothing will be shown. */
+void progress_begin(struct progress *p, const struct options *options);
+/* The text, the seconds spent and those left. Off a terminal there is a line
+ * a second, so none of a short run without --verbose; the last one is left out only if there was none. */
 void progress_show(struct progress *p, uint64_t done, uint64_t total, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void progress_end(struct progress *p); /* before anything else is printed */

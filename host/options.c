@@ -2,7 +2,7 @@
  * options.c - the table of options and its parser. Long options take one dash or two (getopt_long_only); a
  * number is read whole, within the limits of its row, or refused.
  */
-#include "options.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -167,7 +167,7 @@ static const struct row rows[] = {
     {CMD_QUANTIZE, 'o', "output", NAME, AT(out), NO_LIMITS, "FILE",
      "the new file; of several shards FILE-00001-of-00003.gguf and so on"},
     {CMD_QUANTIZE, 0, "type", NAME, AT(type), NO_LIMITS, "TYPE",
-     "a file type (any other word shows the list), or COPY: all tensors as they are"},
+     "a file type, or COPY: all tensors as they are; help lists them"},
     {CMD_QUANTIZE, 0, "imatrix", NAME, AT(importance), NO_LIMITS, "FILE",
      "importance data, as tenon imatrix writes them; the older form is read too"},
     {CMD_QUANTIZE, 0, "pure", FLAG, AT(pure), NO_LIMITS, NULL,
@@ -379,7 +379,7 @@ int option_change(struct options *options, const char *name, const char *text) {
 }
 
 static void read_value(const struct row *row, const void *at, struct option_value *out) {
-    *out = (struct option_value){.name = row->name, .text = out->number};
+    *out = (struct option_value){.name = row->name, .text = row->kind == LIST ? NULL : out->number};
     switch (row->kind) {
     case FLAG: out->text = *(const bool *)at ? "true" : "false"; break;
     case TEXT:
@@ -398,6 +398,42 @@ bool option_value_at(const struct options *options, size_t *at, struct option_va
     read_value(&rows[*at], (const char *)options + rows[*at].offset, out);
     ++*at;
     return true;
+}
+
+/* ---- told again ------------------------------------------------------------------------------------- */
+
+static void print_value(const struct row *row, const char *text, FILE *out) {
+    if (row->letter) {
+        fprintf(out, " -%c", row->letter);
+    } else {
+        fprintf(out, " --%s", row->name);
+    }
+    if (row->kind == FLAG) { return; }
+    fputc(' ', out);
+    print_word(text, out);
+}
+
+static bool is_among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name) != 0) { names++; }
+    return *names != NULL;
+}
+
+void options_print(const struct options *options, const char *const *but, FILE *out) {
+    const struct command *command = command_find(options->command);
+    struct options fresh;
+    set_defaults(command, &fresh);
+    for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+        struct option_value value, usual;
+        if (!(row->commands & command->bit) || is_among(row->name, but)) { continue; }
+        read_value(row, (const char *)options + row->offset, &value);
+        read_value(row, (const char *)&fresh + row->offset, &usual);
+        for (uint64_t i = 0; value.list && i < value.list->count; i++) {
+            print_value(row, value.list->at[i], out);
+        }
+        if (value.text && (!usual.text || strcmp(value.text, usual.text) != 0)) {
+            print_value(row, value.text, out);
+        }
+    }
 }
 
 /* ---- the command line ------------------------------------------------------------------------------- */

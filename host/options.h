@@ -57,7 +57,7 @@ enum {
     CMD_SET = 1 << 30, /* no command: the option can be changed in a conversation */
 };
 
-enum { MAX_LIST = 32 };
+enum { MAX_LIST = 256 };
 
 /* The values of an option that may be repeated. */
 struct text_list {
@@ -140,6 +140,10 @@ struct option_value {
     char number[32];              /* what `text` may point to */
 };
 bool option_value_at(const struct options *options, size_t *at, struct option_value *out);
+
+/* Prints what was said of a command's options, a blank before each, as a shell reads it: all whose value is not the
+ * default, but for the names in `but` (NULL ends them). */
+void options_print(const struct options *options, const char *const *but, FILE *out);
 
 /* Walks the table for help and man page: each option of a command, in order. */
 struct option_text {

@@ -4,16 +4,19 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-void progress_begin(struct progress *p, bool shows) {
-    *p = (struct progress){
-        .start = now_seconds(), .shows = shows, .terminal = isatty(STDERR_FILENO) == 1, .first = true};
+void progress_begin(struct progress *p, const struct options *options) {
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    double now = now_seconds();
+    *p = (struct progress){.start = now, .shown = now, .shows = !options->quiet, .terminal = terminal};
+    p->at_once = terminal || options->verbose;
 }
 
 void progress_show(struct progress *p, uint64_t done, uint64_t total, const char *format, ...) {
     double now = now_seconds(), spent = now - p->start, pause = p->terminal ? 0.1 : 1;
     double left = done ? spent / (double)done * (double)(total - done) : 0;
     va_list args;
-    if (!p->shows || (!p->first && done < total && now - p->shown < pause)) { return; }
+    bool last = done == total && p->open;
+    if (!p->shows || (now - p->shown < pause && !p->at_once && !last)) { return; }
     if (p->terminal) { fputc('\r', stderr); }
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -21,11 +24,11 @@ void progress_show(struct progress *p, uint64_t done, uint64_t total, const char
     fprintf(stderr, ", %.0f s, %.0f s left%s", spent, left, p->terminal ? "\033[K" : "\n");
     fflush(stderr);
     p->shown = now;
-    p->first = false;
-    p->open = p->terminal;
+    p->at_once = false;
+    p->open = true;
 }
 
 void progress_end(struct progress *p) {
-    if (p->open) { fputc('\n', stderr); }
+    if (p->open && p->terminal) { fputc('\n', stderr); }
     p->open = false;
 }

@@ -16,6 +16,17 @@ void print_clean(const char *text, FILE *out) {
     for (; *text; text++) { fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out); }
 }
 
+void print_word(const char *text, FILE *out) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
+    if (*text && !text[strspn(text, plain)]) {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text; text++) { fputs(*text == '\'' ? "'\\''" : (char[]){*text, 0}, out); }
+    fputc('\'', out);
+}
+
 static void print_value(const json_t *value, FILE *out) {
     size_t i;
     const json_t *item;

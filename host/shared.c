@@ -3,12 +3,13 @@
  */
 #include "commands.h"
 
+#include "tenon/part.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 int report_error(const tn_error *err) {
     fputs("tenon: ", stderr);
@@ -79,7 +80,7 @@ int load_model(tn_engine *engine, const struct options *options, bool need_token
     tn_model_options wanted = model_options(options);
     wanted.no_tokenizer = !need_tokenizer;
     struct progress progress;
-    progress_begin(&progress, !options->quiet && isatty(STDERR_FILENO) == 1);
+    progress_begin(&progress, options);
     wanted.progress_context = &progress;
     tn_fit *fit = NULL;
     int32_t code = tn_model_load(engine, options->model, &wanted, out, &fit, &err);
@@ -198,6 +199,11 @@ int read_tokens(const struct options *options, const tn_model *model, int32_t **
         return report_error(&err);
     }
     return *count ? EXIT_DONE : usage_error(options->command, "the text has no tokens");
+}
+
+int can_write(const char *path) {
+    tn_error err = TN_ERROR_INIT;
+    return tn_part_check(path, &err) == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
 bool same_place(const char *a, const char *b) {

@@ -12,7 +12,7 @@ PYTHON
 text=$work/text
 
 # ---- perplexity
-expect 0 "$tenon" perplexity -m "$model" -f "$text" -c 32 --chunks 4 --kv f32 --save-logits "$work/base" --json
+expect 0 "$tenon" perplexity -m "$model" -f "$text" -c 32 --chunks 4 --kv f32 --save-logits "$work/base" --json -v
 says '"chunks": 4'; says '"scored": 60'; errs "chunk 4 of 4, perplexity"; errs "$work/base will take"
 cp "$work/out" "$work/first.json"
 expect 0 "$tenon" perplexity -q -m "$model" -f "$text" -c 32 --chunks 4 --save-logits "$work/half" --json; quiet_err
@@ -207,13 +207,14 @@ errs "512 are assumed"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 1 --output-tensor -o "$work/o.gguf"
 says "matrices:             22"; says "activations each:     32"
 # Interrupted, and gone on with as it says.
-"$tenon" imatrix -m "$model" -f "$work/long" -c 32 -t 1 -o "$work/long.gguf" >"$work/out" 2>"$work/err" &
+"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 -o "$work/long.gguf" >"$work/out" 2>"$work/err" &
 child=$!; command="imatrix, then SIGTERM" # a background job of a script ignores SIGINT
 for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
 kill -TERM $child; wait $child; status=$?; checks=$((checks + 1))
 [ "$status" = 143 ] || fail "status $status after SIGTERM, expected 143"
 errs "to go on: tenon imatrix"; says "chunks:"
 rest=$(sed -n 's/.*to go on: tenon //p' "$work/err")
+echo "$rest" | grep -q -- " -t 1 .*-c 32 --from-chunk" || fail "the rest lacks options: $rest"
 expect 0 bash -c "'$tenon' $rest -q"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 -o "$work/all.gguf"
 expect 0 python3 "$work/same.py" "$work/all.gguf" "$work/long.gguf"
@@ -226,6 +227,7 @@ expect 2 "$tenon" imatrix -m "$model" -f "$text" -o "$text"; errs "the model or 
 expect 2 "$tenon" imatrix -m "$model" -f "$text" -c 32 --from-chunk 1000 -o "$work/x"; errs "1000 of them to leave out"
 expect 3 "$tenon" imatrix --in-file "$model" -o "$work/x"; errs "imatrix"
 expect 1 "$tenon" imatrix --in-file "$work/whole.gguf" -o "$work/no/x"; errs "no/x"
+expect 2 "$tenon" imatrix -m "$model" -f "$text" -o "$work" --force; errs "no regular file"
 expect 2 "$tenon" imatrix -q -m "$models/mistral-gqa.gguf" -f "$text" -c 32 --in-file "$work/whole.gguf" -o "$work/x"
 errs "were expected"
 python3 - "$model" "$work/nan.gguf" <<'PYTHON'

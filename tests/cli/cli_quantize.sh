@@ -56,6 +56,17 @@ expect 0 "$tenon" quantize -i "$m" --type Q6_K -o "$work/r.gguf" --force --json;
 same written True "$(field written)"; same fallback "Q6_K" "$(field fallbacks.0.rather_than)"
 same bytes "$(wc -c <"$work/r.gguf")" "$(field files.0.bytes)"; same type F32 "$(field each.1.to)"
 
+expect 0 "$tenon" quantize -i "$work/r.gguf" --type Q6_K --dry-run; says "all as they were"
+says "are Q8_0 rather than Q6_K: their rows are not a multiple of 256"
+
+# The list of file types needs no file.
+expect 0 "$tenon" quantize --type help; says "Q4_K_M     Q4_K"; says "COPY"; says_not "IQ1_"; quiet_err
+expect 0 "$tenon" quantize --type help --json; same "first file type" F32 "$(field file_types.0.name)"
+
+# A choice without effect is told.
+expect 0 "$tenon" quantize -i "$models/llama3-ropefreqs.gguf" --type Q4_0 --dry-run --output-type Q5_0 --embedding-type Q8_0
+errs "the type Q5_0 for the output is of no use"
+
 # Types for some tensors.
 printf '# comment\n\n  attn_k = \n' >"$work/types"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 --dry-run --tensor-type-file "$work/types"; errs "types:3: \"attn_k =\" is not REGEX=TYPE"
@@ -83,6 +94,8 @@ expect 2 "$tenon" quantize -i "$work/b.gguf" --type Q8_0 -o "$work/b.gguf" --for
 ln "$work/b.gguf" "$work/hard.gguf"
 expect 2 "$tenon" quantize -i "$work/b.gguf" --type Q8_0 -o "$work/hard.gguf" --force; errs "is the file that is read"
 expect 2 "$tenon" quantize -i "$m" --type Q8_0 -o /dev/null --force; errs "no regular file"
+expect 1 "$tenon" quantize -i "$m" --type Q8_0 -o "$work/none/b.gguf" --dry-run; errs "none/b.gguf: its folder"
+expect 2 "$tenon" split -i "$m" -o "$work/" --max-tensors 5; errs "the name of a folder"
 expect 2 "$tenon" quantize -i "$work/r.gguf" --type F16 --dry-run; errs "r.gguf: tensor "; errs "--allow-requantize"
 expect 0 "$tenon" quantize -i "$work/r.gguf" --type F16 --dry-run --allow-requantize
 for size in 0 -1 1Q 1GG M 99999999999999999999 99999999999G ""; do

@@ -37,7 +37,7 @@ typedef struct tn_quantize_options {
 enum {
     TN_QUANTIZE_LEFT,      /**< copied as it is */
     TN_QUANTIZE_CONVERTED, /**< decoded and encoded */
-    TN_QUANTIZE_FOLDED     /**< multiplied into the tensor that it scales, and not written */
+    TN_QUANTIZE_FOLDED     /**< a companion of a converted tensor, of no use to its new type: not written */
 };
 
 typedef struct tn_quantize_tensor {
@@ -46,14 +46,19 @@ typedef struct tn_quantize_tensor {
     uint32_t type;    /**< number in the new file */
     const char *from; /**< names of the types, "?" where nobody knows one */
     const char *to;
-    const char *wanted; /**< converted: the type it was to have, if rows are no multiple of that type's ... */
+    const char *wanted; /**< the type that it was to have, if its rows are no multiple of that type's ... */
     uint32_t wanted_block;   /**< ... block; else NULL and 0 */
     uint32_t importance;     /**< 1: importance data are used; 0: there are none, or the type ignores them */
     uint32_t lacks;          /**< 1: the type uses importance, the file given has none for this tensor */
-    const char *reason;      /**< left: why, as "one dimension"; else "" */
+    const char *reason;      /**< left: why, as "one dimension"; folded: what becomes of it; else "" */
     uint64_t old_size, size; /**< bytes; size 0 if it is folded */
     uint32_t shard;          /**< it is written to */
 } tn_quantize_tensor;
+
+/** A file type, and the type of those of its tensors that no rule of the mix is about. Names live as long as the call. */
+typedef void tn_file_type_visit(void *context, const char *name, const char *base);
+/** [load] Visits the file types of the installed mixes whose base type can be written here. COPY is none of them. */
+int32_t tn_quantize_file_types(tn_engine *engine, tn_file_type_visit *visit, void *context, tn_error *err);
 
 typedef struct tn_quantize_plan tn_quantize_plan;
 

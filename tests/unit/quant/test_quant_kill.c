@@ -34,6 +34,12 @@ int __wrap_rename(const char *from, const char *to) {
     return fault() ? -1 : __real_rename(from, to);
 }
 
+int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags);
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags);
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    return fault() ? -1 : __real_renameat2(from_folder, from, to_folder, to, flags);
+}
+
 int __real_unlink(const char *path);
 int __wrap_unlink(const char *path);
 int __wrap_unlink(const char *path) {

@@ -121,3 +121,69 @@ Test(quant_part, a_nameless_file_takes_its_place) {
     free(path);
     expect_files(folder, "x", NULL);
 }
+
+/* A file that was not there when the part began. */
+static int put(const char *path) {
+    FILE *file = fopen(path, "w");
+    return file && fputs("other", file) >= 0 && fclose(file) == 0;
+}
+
+static int overtaken(void) {
+    tn_part *part;
+    tn_error err = TN_ERROR_INIT;
+    char name[64] = "";
+    if (tn_part_create("/x", &part, NULL) != TN_OK || tn_part_write(part, "new", 3, NULL) != TN_OK ||
+        !put("/x")) {
+        return WRONG;
+    }
+    snprintf(name, sizeof name, "%s", part->name);
+    return tn_part_finish(part, &err) == TN_E_IO && strstr(err.text, name + 1) ? DONE : WRONG;
+}
+
+Test(quant_part, neither_of_two_files_is_lost) {
+    expect_files(in_a_root(overtaken), "x", "x.part-");
+    char *folder = tn_test_folder(), *path = tn_test_path(folder, "x");
+    tn_error err = TN_ERROR_INIT;
+    tn_part *part;
+    cr_assert(eq(i32, tn_part_create(path, &part, &err), TN_OK), "%s", err.text);
+    cr_assert(eq(i32, tn_part_write(part, "new", 3, &err), TN_OK));
+    cr_assert(put(path));
+    cr_assert(eq(i32, tn_part_finish(part, &err), TN_E_IO));
+    const char *kept = strstr(err.text, "x.part-");
+    cr_assert(kept != NULL, "%s", err.text);
+    char *kept_path = tn_test_path(folder, kept);
+    char *text = (char *)tn_test_read(path, NULL), *kept_text = (char *)tn_test_read(kept_path, NULL);
+    cr_expect(eq(str, text, "other"));
+    cr_expect(eq(str, kept_text, "new"));
+    free(text);
+    free(kept_text);
+    free(kept_path);
+    free(path);
+    expect_files(folder, "x", "x.part-");
+}
+
+static void expect_no_place(const char *path, int32_t code, const char *words) {
+    tn_error err = TN_ERROR_INIT;
+    cr_expect(eq(i32, tn_part_check(path, &err), code), "%s", path);
+    cr_expect(strstr(err.text, words) != NULL, "%s", err.text);
+}
+
+Test(quant_part, where_no_file_can_be_made) {
+    char *folder = tn_test_folder(), *path = tn_test_path(folder, "x"), *link = tn_test_path(folder, "link");
+    char *beyond = tn_test_path(folder, "none/x"), longest[300] = "";
+    cr_expect(eq(i32, tn_part_check(path, NULL), TN_OK));
+    cr_expect(access(path, F_OK) != 0);
+    cr_assert(put(path));
+    cr_expect(eq(i32, tn_part_check(path, NULL), TN_OK));
+    expect_no_place(folder, TN_E_INPUT, "no regular file");
+    expect_no_place("/dev/null", TN_E_INPUT, "no regular file");
+    expect_no_place(beyond, TN_E_IO, strerror(ENOENT));
+    cr_assert(symlink("nowhere", link) == 0);
+    expect_no_place(link, TN_E_INPUT, "no regular file");
+    memset(longest, 'a', sizeof longest - 1);
+    expect_no_place(longest, TN_E_IO, strerror(ENAMETOOLONG));
+    free(path);
+    free(link);
+    free(beyond);
+    tn_test_folder_remove(folder);
+}

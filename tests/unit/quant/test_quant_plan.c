@@ -116,6 +116,26 @@ Test(quant_plan, rows_that_do_not_fit) {
     tn_gguf_close(file);
 }
 
+/* Also where what stands in is the type that the tensor has. */
+Test(quant_plan, rows_that_do_not_fit_and_stay) {
+    static const rig_tensor odd[] = {{"blk.0.attn_q.weight", Q8_0, 2, {96, 64}},
+                                     {"blk.0.attn_k.weight", F16, 2, {100, 64}},
+                                     {"blk.0.attn_v.weight", F32, 2, {256, 64}}};
+    const rig_model model = {.tensors = odd, .count = 3};
+    tn_gguf *file = rig_open(rig_write("a.gguf", &model));
+    tn_quantize_options options = {.type = "Q6_K"};
+    tn_quantize_plan *plan = rig_plan(file, &options);
+    for (int i = 0; i < 2; i++) {
+        const tn_quantize_tensor *tensor = find(plan, odd[i].name);
+        cr_expect(eq(u32, tensor->what, TN_QUANTIZE_LEFT));
+        cr_expect(eq(str, (char *)tensor->wanted, "Q6_K"));
+        cr_expect(eq(u32, tensor->wanted_block, 256));
+    }
+    cr_expect(find(plan, "blk.0.attn_v.weight")->wanted == NULL);
+    tn_quantize_plan_free(plan);
+    tn_gguf_close(file);
+}
+
 Test(quant_plan, rows_that_nothing_fits) {
     static const rig_tensor odd[] = {{"blk.0.attn_k.weight", F32, 2, {100, 64}}};
     const rig_model model = {.tensors = odd, .count = 1};
@@ -140,7 +160,7 @@ Test(quant_plan, names_that_nobody_knows) {
     rule = (tn_type_rule){"at(tn", "Q8_0"};
     rig_refused(file, &options, TN_E_INPUT, "\"at(tn\" is no POSIX extended regular expression");
     options = (tn_quantize_options){.type = "IQ1_S"}; /* known, and no part of this version */
-    rig_refused(file, &options, TN_E_FORMAT_UNKNOWN, "IQ1_S: its plugin is not part of this version");
+    rig_refused(file, &options, TN_E_FORMAT_UNKNOWN, "tensor type IQ1_S: below 2 bits");
     options = (tn_quantize_options){.type = "Q4_0", .output_type = "I32"};
     rig_refused(file, &options, TN_E_FORMAT_UNKNOWN, "I32");
     tn_gguf_close(file);
@@ -185,7 +205,7 @@ Test(quant_plan, types_that_nobody_reads) {
     tn_gguf *file = rig_open(rig_write("a.gguf", &model));
     tn_quantize_options options = {.type = "Q8_0"};
     rig_refused(file, &options, TN_E_FORMAT_UNKNOWN,
-                "tensor blk.1.attn_q.weight: no installed plugin reads tensor type 99");
+                "tensor blk.1.attn_q.weight: no installed plugin is for tensor type 99");
     options.type = "COPY";
     tn_quantize_plan *plan = rig_plan(file, &options);
     cr_expect(eq(u64, find(plan, "blk.0.ids")->size, 96)); /* 77 and the padding behind */
