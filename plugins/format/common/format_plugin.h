@@ -91,7 +91,6 @@ static inline int tn_all_finite(const float *x, uint64_t count) {
 }
 
 /**
-
  * [any] TN_E_INPUT if a number of x is not finite, or of `importance` (may be NULL) negative or not finite.
  */
 static inline int32_t tn_encode_check(const float *x, uint64_t rows, uint64_t cols, const float *importance,
@@ -116,10 +115,11 @@ static inline int32_t tn_encode_check(const float *x, uint64_t rows, uint64_t co
 
 /** Fails with TN_E_RANGE: the numbers from (row, column) on need a scale (or are) beyond binary16. */
 static inline int32_t tn_encode_overflow(uint64_t row, uint64_t column, float value, tn_error *err) {
-    return tn_fail(err, TN_E_RANGE,
-                   "row %" PRIu64 ", from column %" PRIu64
-                   ": needs %g as binary16, whose largest number is 65504",
-                   row, column, (double)value);
+    return tn_fail(
+        err, TN_E_RANGE,
+        "row %" PRIu64 ", from column %" PRIu64
+        ": %g is too large: it, or the scale of its block, would be beyond 65504, the largest binary16",
+        row, column, (double)value);
 }
 
 #endif

@@ -25,8 +25,9 @@ typedef struct tn_iq_half {
         index[TN_IQ_INDEX_BYTES]; /* 32, or 64 where indices are words of four columns: see the includer */
 } tn_iq_half;
 
-/** Makes the two halves of a block ready. */
+/** Makes the two halves of a block ready, or one of them. */
 typedef void tn_iq_open(const uint8_t *block, tn_iq_half *halves);
+typedef void tn_iq_open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready);
 /**
  * What is made of a half's indices at once: of IQ2 the lower halves of the vectors and the indices of the upper
  * ones, of IQ3 the vectors.
@@ -47,12 +48,22 @@ typedef uint64_t tn_iq_subs(const uint8_t *block);
 typedef struct tn_iq_type {
     uint32_t bytes, group; /* of a block; columns of a scale */
     float factor;          /* what d times an odd number is times */
-    tn_iq_open *open;
+    tn_iq_open *open;      /* NULL: each half by open_half */
+    tn_iq_open_half *open_half;
     tn_iq_find *find;
     tn_iq_entries *entries;
     tn_iq_subs8 *subs8;
     tn_iq_subs *subs;
 } tn_iq_type;
+
+TN_INLINE void tn_iq_open_block(const tn_iq_type *type, const uint8_t *block, tn_iq_half *halves) {
+    if (type->open) {
+        type->open(block, halves);
+    } else {
+        type->open_half(block, 0, &halves[0]);
+        type->open_half(block, 1, &halves[1]);
+    }
+}
 
 /** The four groups of a half, in order, to its vectors, and back: quadword q of vector k to k of q. */
 TN_INLINE void tn_iq_order_half(const __m256i *from, __m256i *to) {
@@ -198,15 +209,32 @@ TN_INLINE __m256i tn_iq_open_signs(const tn_iq_spread *spread, __m256i words, ui
     return _mm256_mullo_epi16(_mm256_shuffle_epi8(words, spread->copies[k]), spread->up);
 }
 
+/** Eight rows of eight sums each: sum i of row r to lane r of out[i]. */
+TN_INLINE void tn_iq_turn(const __m256i *rows, __m256i *out) {
+    __m256i four[2][4];
+    for (uint32_t m = 0; m < 2; m++) {
+        const __m256i *in = rows + 4 * m;
+        __m256i a = _mm256_unpacklo_epi32(in[0], in[1]), b = _mm256_unpackhi_epi32(in[0], in[1]);
+        __m256i c = _mm256_unpacklo_epi32(in[2], in[3]), d = _mm256_unpackhi_epi32(in[2], in[3]);
+        four[m][0] = _mm256_unpacklo_epi64(a, c);
+        four[m][1] = _mm256_unpackhi_epi64(a, c);
+        four[m][2] = _mm256_unpacklo_epi64(b, d);
+        four[m][3] = _mm256_unpackhi_epi64(b, d);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        out[i] = _mm256_permute2x128_si256(four[0][i], four[1][i], 0x20);
+        out[4 + i] = _mm256_permute2x128_si256(four[0][i], four[1][i], 0x31);
+    }
+}
+
 /*
- * Sixteen rows of a block column: their blocks and what is made of them, the products of each half of it with
- * activation rows (where groups are of 16, of the even ones and of the odd ones, else of all in [0]), the
- * scales of each half, of two eights of rows, and the sums so far.
+ * Sixteen rows of a block column: their blocks and what is made of them, the products of each half of it (see
+ * tn_iq_keep), the scales of each half, of two eights of rows, and the sums so far.
  */
 typedef struct tn_iq_sixteen {
     const uint8_t *blocks[16];
     tn_iq_half ready[16][2];
-    __m256i products[2][TN_MAX_ROWS][2][16];
+    __m256i products[2][TN_MAX_ROWS][16];
     __m256 acc[TN_MAX_ROWS][2];
     __m256 scales[2][2][8];
 } tn_iq_sixteen;
@@ -216,7 +244,7 @@ TN_INLINE void tn_iq_make_ready(tn_iq_sixteen *rows, const tn_iq_type *type) {
 #pragma GCC unroll 2
     for (uint32_t i = 0; i < 16; i++) {
         _mm_prefetch((const char *)rows->blocks[i] + 2 * type->bytes, _MM_HINT_T0);
-        type->open(rows->blocks[i], rows->ready[i]);
+        tn_iq_open_block(type, rows->blocks[i], rows->ready[i]);
     }
 }
 
@@ -259,11 +287,37 @@ TN_INLINE void tn_iq_make_scales(tn_iq_sixteen *rows, const tn_iq_type *type) {
     }
 }
 
-/* Keeps the products of row i and activation row a. */
+/*
+ * Keeps the products of row i and activation row a, two lanes a group of 32. Of groups of 16 there are twice as
+ * many: with one activation row the odd ones are kept where a second row's would be, with more the two lanes are
+ * summed at once (then there is less to keep, and that counts; one row's loop has no time for it).
+ */
 TN_INLINE void tn_iq_keep(tn_iq_sixteen *rows, const tn_iq_type *type, uint64_t a, uint32_t half, uint32_t i,
-                          const __m256i *sums) {
-    rows->products[half][a][0][i] = type->group == 16 ? sums[0] : _mm256_add_epi32(sums[0], sums[1]);
-    if (type->group == 16) { rows->products[half][a][1][i] = sums[1]; }
+                          const __m256i *sums, int one) {
+    __m256i(*products)[16] = &rows->products[half][a];
+    if (type->group == 32) {
+        products[0][i] = _mm256_add_epi32(sums[0], sums[1]);
+    } else if (one) {
+        products[0][i] = sums[0];
+        products[1][i] = sums[1];
+    } else {
+        products[0][i] = _mm256_add_epi32(tn_even_lanes(sums[0], sums[1]), tn_odd_lanes(sums[0], sums[1]));
+    }
+}
+
+/* What was kept of eight rows from row `first` on: sums of a half's even and odd groups, row r's in lane r. */
+TN_INLINE void tn_iq_sums(const tn_iq_sixteen *rows, const tn_iq_type *type, uint64_t a, uint32_t half,
+                          uint32_t first, __m256i (*sums)[4], int one) {
+    const __m256i(*products)[16] = &rows->products[half][a];
+    if (type->group == 16 && !one) { /* groups 0 2 1 3, 4 6 5 7 */
+        __m256i kept[8];
+        tn_iq_turn(products[0] + first, kept);
+        for (uint32_t i = 0; i < 8; i++) { sums[i / 2 % 2][i / 4 * 2 + i % 2] = kept[i]; }
+        return;
+    }
+    for (uint32_t odd = 0; odd < 32 / type->group; odd++) {
+        tn_iq_sum_pairs(products[odd] + first, sums[odd]);
+    }
 }
 
 /* Some lines at a time: one by one they hold up what is around them, all at once each other. */
@@ -305,7 +359,7 @@ TN_INLINE void tn_iq_multiply(tn_iq_sixteen *rows, const tn_iq_type *type, const
                     sums[k / 2] = k % 2 ? tn_iq_dot_second(sums[k / 2], entries, signed_x)
                                         : tn_iq_dot_first(entries, signed_x);
                 }
-                tn_iq_keep(rows, type, 0, half, i, sums);
+                tn_iq_keep(rows, type, 0, half, i, sums, 1);
                 continue;
             }
             for (uint32_t k = 0; k < 4; k++) {
@@ -320,7 +374,7 @@ TN_INLINE void tn_iq_multiply(tn_iq_sixteen *rows, const tn_iq_type *type, const
                     sums[k / 2] = k % 2 ? tn_iq_dot_second(sums[k / 2], magnitudes[k], signed_x)
                                         : tn_iq_dot_first(magnitudes[k], signed_x);
                 }
-                tn_iq_keep(rows, type, a, half, i, sums);
+                tn_iq_keep(rows, type, a, half, i, sums, 0);
             }
         }
     }
@@ -344,11 +398,7 @@ TN_INLINE void tn_iq_steps(tn_iq_sixteen *rows, const tn_iq_type *type, const tn
 #pragma GCC unroll 1
         for (uint32_t half = 0; half < 2; half++, x_scales += 4) {
             __m256i sums[2][2][4];
-            for (uint32_t e = 0; e < 2; e++) {
-                for (uint32_t odd = 0; odd < 32 / type->group; odd++) {
-                    tn_iq_sum_pairs(rows->products[half][a][odd] + 8 * e, sums[e][odd]);
-                }
-            }
+            for (uint32_t e = 0; e < 2; e++) { tn_iq_sums(rows, type, a, half, 8 * e, sums[e], one); }
             for (uint32_t g = 0; g < 128 / type->group; g++) {
                 uint32_t odd = g % (32 / type->group), k = g / (32 / type->group);
                 __m256 x_scale = _mm256_set1_ps(x_scales[k]);
@@ -421,7 +471,7 @@ TN_INLINE void tn_iq_unpack_by_loads(const tn_unpack *call, const tn_iq_type *ty
         for (uint64_t col = call->col_from; col < call->col_to;
              col += 256, block += bytes, codes += 256, scales += 256 / group) {
             tn_iq_half halves[2];
-            type->open(block, halves);
+            tn_iq_open_block(type, block, halves);
             for (uint32_t half = 0; half < 2; half++) {
                 tn_iq_found found;
                 __m256i signed_codes[4], natural[4];

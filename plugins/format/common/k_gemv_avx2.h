@@ -1,6 +1,6 @@
 /*
- * k_gemv_avx2.h - gemv and unpack of Q4_K and Q5_K with AVX2, built like k_gemv_avx512.h, with sixteen rows at
- * a time and two of them in a vector. `fifth` is a constant, 1 where codes have a fifth bit.
+ * k_gemv_avx2.h - gemv and unpack of Q4_K and Q5_K with AVX2: sixteen rows at a time, two of them in a vector,
+ * whose products a tree gathers. `fifth` is a constant, 1 where codes have a fifth bit.
  *
  * Registers are few: sums of a block column are made of four rows after four, whose fifth bits stay in
  * registers for all groups, and the float steps follow, two eights of rows in turn, for each waits for the one

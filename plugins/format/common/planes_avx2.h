@@ -87,7 +87,6 @@ TN_INLINE void tn_planes_prefetch8(const uint8_t *next, uint64_t beyond, uint32_
             tn_prefetch_soon(next + 64 * line, 1);
         }
     }
-    __asm__ volatile("" ::: "memory");
 }
 
 /** Columns 128 n + 32 p + 16 h .. + 15, p = 0 .. 3, of eight rows: sub-scales times their sums, added to those in
@@ -106,8 +105,15 @@ TN_INLINE void tn_planes_sixteen8(const tn_row_group *rows, tn_planes shape, con
         }
     }
 #pragma GCC unroll 4
-    for (uint32_t p = 0; p < 4; p++) {
-        tn_planes_prefetch8(next, beyond, 8 * shape.bytes, 8 * n + 4 * h + p);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t p =
+            shape.has_high && acts == 1 ? i / 2 + i % 2 * 2 : i; /* `even` first: registers are few */
+        tn_planes_prefetch8(next, beyond, 8 * shape.bytes, 8 * n + 4 * h + i);
+        if (acts == 1) { /* GCC mixes only what lies between two of these: more at once, and it spills */
+            __asm__ volatile("");
+        } else {
+            __asm__ volatile("" ::: "memory");
+        }
         __m256i *from = shape.has_high && p % 2 ? odd : even;
         int mask = shape.has_high ? 7 : p % 2 ? 12 : 3;
         for (uint32_t k = 0; k < 4; k++) {
@@ -130,7 +136,7 @@ TN_INLINE void tn_planes_column8(const tn_row_group *rows, tn_planes shape, tn_p
     __m256 t[TN_MAX_ROWS], u[TN_MAX_ROWS]; /* sums of the products, and of the minimums, over the block */
     tn_plane_heads8 heads;
     open_heads(rows, &heads);
-    __asm__("" : "+m"(heads)); /* registers are few */
+    if (shape.has_high || acts > 1) { __asm__("" : "+m"(heads)); } /* registers are few */
     for (uint64_t a = 0; a < acts; a++) { t[a] = u[a] = _mm256_setzero_ps(); }
 #pragma GCC unroll 2
     for (uint32_t n = 0; n < 2; n++) { /* halves of the block */

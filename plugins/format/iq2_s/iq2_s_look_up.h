@@ -34,7 +34,7 @@ TN_INLINE __m256i entries(const tn_iq_found *found, uint32_t k) {
     return tn_iq2_entries(tn_iq2_s_codebook, found, k);
 }
 
-static const tn_iq_type type = {82, 16, 0.125f, open_halves, find, entries, NULL, open_subs};
+static const tn_iq_type type = {82, 16, 0.125f, open_halves, NULL, find, entries, NULL, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif

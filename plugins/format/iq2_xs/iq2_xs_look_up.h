@@ -11,12 +11,10 @@ TN_INLINE uint64_t open_subs(const uint8_t *block) {
     return tn_load_u64(block + 66);
 }
 
-TN_INLINE void open_halves(const uint8_t *block, tn_iq_half *halves) {
-    for (uint32_t half = 0; half < 2; half++) {
-        __m256i words = _mm256_loadu_si256((const void *)(block + 2 + 32 * half));
-        _mm256_storeu_si256((void *)halves[half].index, _mm256_and_si256(words, _mm256_set1_epi16(511)));
-        halves[half].signs = tn_iq_signs_of_codes(_mm256_srli_epi16(words, 9));
-    }
+TN_INLINE void open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready) {
+    __m256i words = _mm256_loadu_si256((const void *)(block + 2 + 32 * half));
+    _mm256_storeu_si256((void *)ready->index, _mm256_and_si256(words, _mm256_set1_epi16(511)));
+    ready->signs = tn_iq_signs_of_codes(_mm256_srli_epi16(words, 9));
 }
 
 TN_INLINE void find(const uint8_t *index, tn_iq_found *found) {
@@ -27,7 +25,7 @@ TN_INLINE __m256i entries(const tn_iq_found *found, uint32_t k) {
     return tn_iq2_entries(tn_iq2_xs_codebook, found, k);
 }
 
-static const tn_iq_type type = {74, 16, 0.125f, open_halves, find, entries, NULL, open_subs};
+static const tn_iq_type type = {74, 16, 0.125f, NULL, open_half, find, entries, NULL, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif

@@ -31,11 +31,6 @@ TN_INLINE void open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready)
     ready->signs = tn_iq_signs_of_words(both);
 }
 
-TN_INLINE void open_halves(const uint8_t *block, tn_iq_half *halves) {
-    open_half(block, 0, &halves[0]);
-    open_half(block, 1, &halves[1]);
-}
-
 TN_INLINE void find(const uint8_t *index, tn_iq_found *found) {
     tn_iq2_find(tn_iq2_xxs_codebook, index, tn_iq_split_bytes, found);
 }
@@ -44,7 +39,7 @@ TN_INLINE __m256i entries(const tn_iq_found *found, uint32_t k) {
     return tn_iq2_entries(tn_iq2_xxs_codebook, found, k);
 }
 
-static const tn_iq_type type = {66, 32, 0.125f, open_halves, find, entries, open_subs8, open_subs};
+static const tn_iq_type type = {66, 32, 0.125f, NULL, open_half, find, entries, open_subs8, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif

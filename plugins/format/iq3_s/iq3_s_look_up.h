@@ -28,16 +28,11 @@ TN_INLINE void open_half(const uint8_t *block, uint32_t half, tn_iq_half *ready)
     ready->signs = tn_iq_signs_of_bytes(block + 74 + 16 * half);
 }
 
-TN_INLINE void open_halves(const uint8_t *block, tn_iq_half *halves) {
-    open_half(block, 0, &halves[0]);
-    open_half(block, 1, &halves[1]);
-}
-
 TN_INLINE void find(const uint8_t *index, tn_iq_found *found) {
     tn_iq3_find(tn_iq3_s_codebook, index, 16, tn_iq_split_words, found->whole);
 }
 
-static const tn_iq_type type = {110, 32, 1, open_halves, find, tn_iq3_entries, open_subs8, open_subs};
+static const tn_iq_type type = {110, 32, 1, NULL, open_half, find, tn_iq3_entries, open_subs8, open_subs};
 TN_IQ_BY_LOADS(type)
 
 #endif

@@ -3,15 +3,11 @@
 #include "q2_k_kernels.h"
 
 TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads16 *heads) {
-    __m512i words[4], both = tn_words16(rows, 80); /* d and dmin */
+    __m512i both = tn_words16(rows, 80); /* d and dmin */
     heads->d = tn_lower_halves(both);
     heads->m =
         _mm512_mul_ps(tn_upper_halves(both), _mm512_set1_ps(-1.0f / 16)); /* exact: minimums lie four up */
-    tn_transpose16(rows, 0, words);
-    for (uint32_t q = 0; q < 4; q++) {
-        heads->subs[q] = _mm512_and_si512(words[q], _mm512_set1_epi8(0x0f));
-        heads->minimums[q] = _mm512_and_si512(words[q], _mm512_set1_epi8((char)0xf0));
-    }
+    tn_transpose16(rows, 0, heads->subs);
 }
 
 static __attribute__((noinline)) void gemv_many(const tn_gemv *call) {

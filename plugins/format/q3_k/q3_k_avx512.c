@@ -2,23 +2,23 @@
 #include "planes_avx512.h"
 #include "q3_k_kernels.h"
 
-/* The 32-bit word two bytes into a, over two words. */
-TN_INLINE __m512i across(__m512i a, __m512i b) {
-    return _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_slli_epi32(b, 16));
-}
-
+/* The sub-scales of 6 bits, less 32, times 4: the upper bit, inverted, is the sign. */
 TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads16 *heads) {
-    __m512i end[4], s[3], nibble = _mm512_set1_epi8(0x0f), pair = _mm512_set1_epi8(0x30);
-    tn_transpose16(rows, 94, end); /* the last 16 bytes of the block: two of codes, the sub-scales, d */
-    for (uint32_t i = 0; i < 3; i++) { s[i] = across(end[i], end[i + 1]); }
-    for (uint32_t q = 0; q < 4; q++) { /* as q3_k_open_subs, less 32 */
-        __m512i low = q < 2 ? s[q] : _mm512_srli_epi32(s[q - 2], 4);
-        __m512i high = q < 2 ? _mm512_slli_epi32(s[2], 4 - 2 * q) : _mm512_srli_epi32(s[2], 2 * q - 4);
-        low = _mm512_ternarylogic_epi32(_mm512_and_si512(low, nibble), high, pair, 0xf8); /* a | b & c */
-        heads->subs[q] = _mm512_sub_epi8(low, _mm512_set1_epi8(32));
-        heads->minimums[q] = _mm512_setzero_si512();
+    __m512i quarters[4], pairs[4], s[4], places = _mm512_set1_epi8(0x3c);
+    for (uint32_t j = 0; j < 4; j++) { /* 12 bytes of sub-scales, d, and two of codes from before them */
+        quarters[j] = tn_load_quarters(rows, j, 94);
+        quarters[j] = _mm512_alignr_epi8(quarters[j], quarters[j], 2);
     }
-    heads->d = tn_upper_halves(end[3]);
+    tn_transpose_begin16(quarters, pairs);
+    tn_transpose_end16(pairs, s);
+    for (uint32_t q = 0; q < 4; q++) { /* as q3_k_open_subs */
+        __m512i low = q < 2 ? _mm512_slli_epi32(s[q], 2) : _mm512_srli_epi32(s[q - 2], 2);
+        __m512i high = _mm512_slli_epi32(s[2], 6 - 2 * q);
+        low = _mm512_ternarylogic_epi32(low, places, _mm512_set1_epi8((char)0x80), 0xea); /* a & b | c */
+        heads->subs[q] =
+            _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8((char)0xc0), 0x78); /* a ^ b & c */
+    }
+    heads->d = tn_lower_halves(s[3]);
 }
 
 static __attribute__((noinline)) void gemv_many(const tn_gemv *call) {
