@@ -5,8 +5,9 @@
  *
  * First each group's own best scale (scale_search.h). Then d: of many the one with whose multiples all
  * groups come nearest to their scales, by the error that a scale off the best one adds. Then, with true
- * codes, each group's sub-scale among the neighbours; then d of least squares for all of these, and again
- * the sub-scales and codes, while that helps. Numbers are relative to the block's largest.
+ * codes, each group's sub-scale among the neighbours; where d costs much, the same with d's that cut the largest
+ * scale. Then d of least squares for all of these, and again the sub-scales and codes, while that helps. Numbers
+ * are relative to the block's largest.
  */
 #ifndef TENON_GROUPS16_ENCODE_H
 #define TENON_GROUPS16_ENCODE_H
@@ -75,15 +76,17 @@ TN_INLINE void tn_groups16_take_d(const tn_groups16_block *b, float d, tn_groups
     choice->d = tn_float_of_half(choice->half) * b->unit;
 }
 
-/** Of d's (here one a lane) with which the largest scale has sub-scales from the lowest up, the one that
- * adds the least error. One beyond binary16 is infinite, adds a NaN and is never chosen. 0: all are. */
-TN_INLINE int tn_groups16_choose_d(const tn_groups16_block *b, tn_groups16_shape shape,
-                                   tn_groups16_choice *choice) {
+/** Of d's (here one a lane) with which the largest scale has sub-scales from the lowest up, or `beyond` it,
+ * where it is cut for the sake of the others: the one that adds the least error. Returns what it adds; one beyond
+ * binary16 is infinite, adds a NaN and is never chosen: infinity, if all are. */
+TN_INLINE float tn_groups16_choose_d(const tn_groups16_block *b, tn_groups16_shape shape, int beyond,
+                                     tn_groups16_choice *choice) {
     enum { STEPS = 32 };
-    float largest = tn_largest(b->scales, 16), d[STEPS], least = INFINITY, best = 0;
+    float largest = tn_largest(b->scales, 16), d[STEPS], least = INFINITY, best = 0, cut = 1;
     float sign = largest * shape.sub_low < 0 ? -1 : 1;
-    for (uint32_t i = 0; i < STEPS; i++) {
-        d[i] = fabsf(largest / (shape.sub_low * (1 - shape.spread * (float)i))) * b->largest;
+    for (uint32_t i = 0; i < STEPS; i++, cut *= 1.125f) {
+        float part = beyond ? cut : 1 - shape.spread * (float)i;
+        d[i] = fabsf(largest / (shape.sub_low * part)) * b->largest;
     }
     for (uint32_t i = 0; i < STEPS; i += TN_LANES) {
         tn_lanes stored = sign * tn_lanes_half(tn_lanes_load(d + i)), step = stored * b->unit;
@@ -100,7 +103,7 @@ TN_INLINE int tn_groups16_choose_d(const tn_groups16_block *b, tn_groups16_shape
         }
     }
     tn_groups16_take_d(b, best, choice);
-    return least < INFINITY;
+    return least;
 }
 
 /** For a d: each group's best sub-scale among the three about what it wants, and the error. */
@@ -178,8 +181,14 @@ TN_INLINE int tn_groups16_encode(const float *x, const float *importance, tn_gro
     tn_groups16_choice best, trial;
     float d;
     tn_groups16_begin(x, importance, shape, &b);
-    if (!tn_groups16_choose_d(&b, shape, &best)) { return 0; }
+    float added = tn_groups16_choose_d(&b, shape, 0, &best);
+    if (!(added < INFINITY)) { return 0; }
     tn_groups16_choose_subs(&b, shape, &best);
+    if (added > 0.2f * best.error) { /* one group may have set d against the others */
+        tn_groups16_choose_d(&b, shape, 1, &trial);
+        tn_groups16_choose_subs(&b, shape, &trial);
+        if (trial.error < best.error) { best = trial; }
+    }
     for (uint32_t i = 0; i < shape.refits && tn_groups16_refit_d(&b, shape, &best, &d); i++) {
         tn_groups16_take_d(&b, d * b.largest, &trial);
         tn_groups16_choose_subs(&b, shape, &trial);

@@ -4,8 +4,9 @@
  *
  * First each group's own best line (k_search.h). Then d and dmin: of many pairs the one with which all groups
  * come nearest to their lines, by the error that a line off the best one adds. Then, with true codes, each
- * group's integers among the neighbours; then d and dmin of least squares for all of these, and again the
- * integers and codes, while that helps. All numbers are relative to the block's largest.
+ * group's integers among the neighbours; where the pair costs much, the same from other starts. Then d and dmin
+ * of least squares for all of these, and again the integers and codes, while that helps. All numbers are
+ * relative to the block's largest.
  */
 #ifndef TENON_FORMAT_K_ENCODE_H
 #define TENON_FORMAT_K_ENCODE_H
@@ -45,20 +46,41 @@ TN_INLINE float tn_k_half(float value, float largest, float unit, uint16_t *half
 /** Steps tried for d, and as many for dmin; rounds of least squares for both after that. */
 enum { TN_K_STEPS = 16, TN_K_ROUNDS = 2 };
 
-/** Steps with which the largest of `wanted` has codes from `limit` downwards: relative, inverse, and as they
- * are stored. */
+/** Codes of the largest scale or minimum, one for each step that is tried. */
+typedef struct tn_k_reach {
+    float code[TN_K_STEPS];
+} tn_k_reach;
+
+/** From the limit downwards, integers among them: groups that want the same are then met exactly. Where the limit
+ * is small each integer is a large step, so most lie close to it. */
+TN_INLINE tn_k_reach tn_k_reach_within(tn_k_shape shape) {
+    tn_k_reach reach;
+    for (uint32_t i = 0; i < TN_K_STEPS; i++) {
+        float at = (float)i, close = i < 10 ? at / 8 : at / 2 - 3.5f;
+        reach.code[i] = shape.limit - (shape.limit < 16 ? close : at);
+    }
+    return reach;
+}
+
+/** From the limit upwards, where they are cut: for the others' sake. */
+TN_INLINE tn_k_reach tn_k_reach_beyond(tn_k_shape shape) {
+    tn_k_reach reach = {{shape.limit}};
+    for (uint32_t i = 1; i < TN_K_STEPS; i++) { reach.code[i] = reach.code[i - 1] * 1.25f; }
+    return reach;
+}
+
+/** Steps with which the largest of `wanted` has these codes: relative, inverse, and as they are stored. */
 typedef struct tn_k_steps {
     float step[TN_K_STEPS], inverse[TN_K_STEPS];
     uint16_t half[TN_K_STEPS];
 } tn_k_steps;
 
-TN_INLINE void tn_k_make_steps(const float *wanted, tn_k_shape shape, float largest, float unit,
-                               tn_k_steps *steps) {
+TN_INLINE void tn_k_make_steps(const float *wanted, tn_k_shape shape, const tn_k_reach *reach, float largest,
+                               float unit, tn_k_steps *steps) {
     float most = 0;
     for (uint32_t g = 0; g < shape.groups; g++) { most = fmaxf(most, wanted[g]); }
     for (uint32_t i = 0; i < TN_K_STEPS; i++) {
-        float code = shape.limit * (1 - (float)i / 160);
-        steps->step[i] = tn_k_half(most / code, largest, unit, &steps->half[i]);
+        steps->step[i] = tn_k_half(most / reach->code[i], largest, unit, &steps->half[i]);
     }
     for (uint32_t i = 0; i < TN_K_STEPS; i += TN_LANES) {
         tn_lanes inverse = tn_lanes_ratio(tn_lanes_all(1), tn_lanes_load(steps->step + i));
@@ -84,13 +106,14 @@ TN_INLINE void tn_k_round_scales(const tn_k_lines *lines, tn_k_shape shape, cons
 }
 
 /** The pair that adds the least to the error by rounding scales and minimums; here a lane is a step, not a
- * group. A step that binary16 does not reach is infinite, adds a NaN and is never chosen. 0: all are. */
-TN_INLINE int tn_k_choose_pair(const tn_k_block *b, const tn_k_lines *lines, tn_k_shape shape, float largest,
-                               float unit, tn_k_pair *pair) {
+ * group. Returns what it adds; a step that binary16 does not reach is infinite, adds a NaN and is never chosen:
+ * infinity, if all are. */
+TN_INLINE float tn_k_choose_pair(const tn_k_block *b, const tn_k_lines *lines, tn_k_shape shape,
+                                 tn_k_reach reach, float largest, float unit, tn_k_pair *pair) {
     tn_k_steps d, dmin;
     float cost[TN_K_STEPS], minimums[TN_K_GROUPS][TN_K_STEPS], best = INFINITY;
-    tn_k_make_steps(lines->scale, shape, largest, unit, &d);
-    tn_k_make_steps(lines->minimum, shape, largest, unit, &dmin);
+    tn_k_make_steps(lines->scale, shape, &reach, largest, unit, &d);
+    tn_k_make_steps(lines->minimum, shape, &reach, largest, unit, &dmin);
     tn_k_round_scales(lines, shape, &d, cost, minimums);
     for (uint32_t m = 0; m < TN_K_STEPS; m += TN_LANES) {
         tn_lanes step = tn_lanes_load(dmin.step + m), inverse = tn_lanes_load(dmin.inverse + m);
@@ -114,7 +137,7 @@ TN_INLINE int tn_k_choose_pair(const tn_k_block *b, const tn_k_lines *lines, tn_
             }
         }
     }
-    return best < INFINITY;
+    return best;
 }
 
 /** The error of groups g and on with the given scales and minimums and the codes nearest to x. */
@@ -141,7 +164,8 @@ TN_INLINE void tn_k_choose(const tn_k_block *b, const tn_k_lines *lines, tn_k_sh
             tn_lanes s = tn_lanes_nearest(middle + (float)(trial / 2) - 1, shape.limit), scale = pair.d * s;
             tn_lanes minimum =
                 tn_lanes_load(lines->minimum + g) + (scale - wanted) * tn_lanes_load(lines->code_mean + g);
-            tn_lanes m = tn_lanes_ratio(minimum, tn_lanes_all(pair.dmin)) + ((float)(trial % 2) - 0.5f);
+            float side = trial % 2 ? 0.499f : -0.499f; /* 0.5 would round an odd integer away to both sides */
+            tn_lanes m = tn_lanes_ratio(minimum, tn_lanes_all(pair.dmin)) + side;
             m = tn_lanes_nearest(m, shape.limit);
             tn_lanes error = tn_k_error(b, shape, g, scale, pair.dmin * m);
             tn_lane_mask better = error < best;
@@ -253,12 +277,35 @@ TN_INLINE int tn_k_mirror(tn_k_block *b, tn_k_shape shape) {
     return mirrored;
 }
 
+/**
+ * Where rounding to the pair costs much a few groups may have set it against the others: other pairs that cut what
+ * these want, and lines through whole ranges, which are seldom far from the best and more alike. Returns the lines
+ * that the better choice came from.
+ */
+TN_INLINE const tn_k_lines *tn_k_start_anew(const tn_k_block *b, const tn_k_lines *lines, tn_k_lines *whole,
+                                            tn_k_shape shape, float largest, float unit, tn_k_choice *best) {
+    const tn_k_lines *from = lines;
+    for (uint32_t i = 0; i < 3; i++) {
+        const tn_k_lines *start = i ? whole : lines;
+        tn_k_reach reach = i == 1 ? tn_k_reach_within(shape) : tn_k_reach_beyond(shape);
+        tn_k_pair pair = {0};
+        tn_k_choice trial;
+        if (!(tn_k_choose_pair(b, start, shape, reach, largest, unit, &pair) < INFINITY)) { continue; }
+        tn_k_choose(b, start, shape, pair, &trial);
+        if (!(trial.error < best->error)) { continue; }
+        *best = trial;
+        from = start;
+    }
+    return from;
+}
+
 /** Takes a block apart. 0: it needs a d or dmin beyond binary16. */
 TN_INLINE int tn_k_encode_with(const float *x, const float *importance, tn_k_shape shape, tn_k_effort effort,
                                tn_k_parts *parts) {
     float largest = tn_size(x, TN_BLOCK_MAX), unit = tn_inverse(largest), d, dmin;
     tn_k_block b;
-    tn_k_lines lines;
+    tn_k_lines lines, whole;
+    const tn_k_lines *from = &lines;
     tn_k_pair pair = {0};
     tn_k_choice best, trial;
     tn_k_turn(x, unit, shape, b.x);
@@ -266,12 +313,17 @@ TN_INLINE int tn_k_encode_with(const float *x, const float *importance, tn_k_sha
     tn_k_weigh(importance, shape, &b);
     tn_k_prepare(&b, shape);
     tn_k_search(&b, shape, effort, &lines);
-    if (!tn_k_choose_pair(&b, &lines, shape, largest, unit, &pair)) { return 0; }
+    float added = tn_k_choose_pair(&b, &lines, shape, tn_k_reach_within(shape), largest, unit, &pair);
+    if (!(added < INFINITY)) { return 0; }
     tn_k_choose(&b, &lines, shape, pair, &best);
+    if (added > 0.3f * best.error) {
+        tn_k_search(&b, shape, (tn_k_effort){.weighted = effort.weighted}, &whole);
+        from = tn_k_start_anew(&b, &lines, &whole, shape, largest, unit, &best);
+    }
     for (uint32_t round = 0; round < TN_K_ROUNDS && tn_k_refit_pair(&b, shape, &best, &d, &dmin); round++) {
         pair.d = tn_k_half(d, largest, unit, &pair.d_half);
         pair.dmin = tn_k_half(dmin, largest, unit, &pair.dmin_half);
-        tn_k_choose(&b, &lines, shape, pair, &trial);
+        tn_k_choose(&b, from, shape, pair, &trial);
         if (!(trial.error < best.error)) { break; }
         best = trial;
     }

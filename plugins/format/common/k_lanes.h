@@ -63,9 +63,13 @@ TN_INLINE tn_lanes tn_lanes_max(tn_lanes a, tn_lanes b) {
 #endif
 }
 
-/** x cut to 0 .. top (< 2^22) and rounded to even; a NaN gives 0. */
+/** x cut to 0 .. top (< 2^22) and rounded to even, less `origin` (an integer from 0 to top); a NaN gives 0. */
+TN_INLINE tn_lanes tn_lanes_nearest_from(tn_lanes x, float top, tn_lanes origin) {
+    x = tn_lanes_min(tn_lanes_max(x, tn_lanes_all(0)), tn_lanes_all(top));
+    return x + 0x1.8p23f - (origin + 0x1.8p23f);
+}
 TN_INLINE tn_lanes tn_lanes_nearest(tn_lanes x, float top) {
-    return tn_lanes_min(tn_lanes_max(x, tn_lanes_all(0)), tn_lanes_all(top)) + 0x1.8p23f - 0x1.8p23f;
+    return tn_lanes_nearest_from(x, top, (tn_lanes){0});
 }
 
 /** a / b, or 0 where b is not above 2^-100: what such a scale could reach, no code needs. */

@@ -41,18 +41,21 @@ typedef struct tn_k_lines {
 } tn_k_lines;
 
 /**
- * How much a search tries: lines through the range with each of its two ends moved inwards by `ends`
- * different amounts, first + pace * i + growth * i^2 steps of the codes; then rounds of refitting the best.
+ * How much a search tries: a line through the range of each group; if `weighted`, one through the range of the
+ * numbers that have weight; lines through the range with each of its two ends moved inwards by `ends` different
+ * amounts, first + pace * i + growth * i^2 steps of the codes; then rounds of refitting the best. Of equally good
+ * lines the first counts, so that groups that are alike have lines that are.
  */
 typedef struct tn_k_effort {
     uint32_t ends, rounds;
     float first, pace, growth;
+    int weighted;
 } tn_k_effort;
 
 /** Measured (SmolLM2, Q4_K and Q5_K): what is tried beyond gains under a percent. With importance the best
  * line may leave far more of the range aside. */
-#define TN_K_PLAIN ((tn_k_effort){6, 1, -0.9f, 0.3f, 0})
-#define TN_K_WEIGHTED ((tn_k_effort){8, 1, -0.9f, 0.3f, 0.03f})
+#define TN_K_PLAIN ((tn_k_effort){6, 1, -0.9f, 0.3f, 0, 0})
+#define TN_K_WEIGHTED ((tn_k_effort){8, 1, -0.9f, 0.3f, 0.03f, 1})
 
 /** Turns a row-major block, times `unit`. */
 TN_INLINE void tn_k_turn(const float *from, float unit, tn_k_shape shape, float *to) {
@@ -89,32 +92,39 @@ typedef struct tn_k_line {
     tn_lanes scale, minimum, error, code_mean, code_squares;
 } tn_k_line;
 
-/** The lines of least squares through the codes nearest to (x - offset) * inverse, groups g and on; with the
- * minimum held at 0 where it would be negative. */
+/**
+ * The lines of least squares through the codes nearest to (x - offset) * inverse, groups g and on; with the
+ * minimum held at 0 where it would be negative. Codes are counted from that of the mean: as they are, the sums
+ * would be large beside the spread that is wanted, and rounding would tell lines apart that are equally good.
+ */
 TN_INLINE tn_k_line tn_k_fit(const tn_k_block *b, tn_k_shape shape, uint32_t g, tn_lanes offset,
                              tn_lanes inverse) {
-    tn_lanes sum_q = {0}, sum_qq = {0}, sum_xq = {0}, zero = {0};
+    tn_lanes weight = tn_lanes_load(b->weight + g), mean = tn_lanes_load(b->mean + g), zero = {0};
+    tn_lanes origin = tn_lanes_nearest((mean - offset) * inverse, shape.top);
+    tn_lanes sum_q = {0}, sum_qq = {0}, sum_xq = {0};
     for (uint32_t i = g; i < TN_BLOCK_MAX; i += shape.groups) {
-        tn_lanes q = tn_lanes_nearest((tn_lanes_load(b->x + i) - offset) * inverse, shape.top);
+        tn_lanes q = tn_lanes_nearest_from((tn_lanes_load(b->x + i) - offset) * inverse, shape.top, origin);
         tn_lanes wq = tn_lanes_load(b->weights + i) * q;
         sum_q += wq;
         sum_qq += wq * q;
         sum_xq += tn_lanes_load(b->centred + i) * q;
     }
-    tn_lanes weight = tn_lanes_load(b->weight + g), mean = tn_lanes_load(b->mean + g);
-    tn_lanes squares = tn_lanes_load(b->squares + g), middle = sum_q / weight;
-    tn_lanes spread = sum_qq - sum_q * middle, both = sum_xq + mean * sum_q;
+    tn_lanes beyond = sum_q / weight, middle = origin + beyond, spread = sum_qq - sum_q * beyond;
     /* A rounding error is no spread: then all codes are equal, and the line is level. */
     tn_lanes slope = tn_lanes_select(spread > 1e-6f * sum_qq, sum_xq / spread, zero);
     slope = tn_lanes_max(slope, zero);
-    tn_lanes through_zero = tn_lanes_max(tn_lanes_ratio(both, sum_qq), zero);
+    tn_lanes all_q = weight * middle, all_xq = sum_xq + mean * all_q, all_qq = spread + all_q * middle;
+    tn_lanes through_zero = tn_lanes_max(tn_lanes_ratio(all_xq, all_qq), zero);
     tn_lanes minimum = slope * middle - mean;
     tn_lane_mask has_minimum = minimum >= zero;
+    tn_lanes scale = tn_lanes_select(has_minimum, slope, through_zero);
+    minimum = tn_lanes_max(minimum, zero);
+    tn_lanes off = mean + minimum - scale * middle;
     return (tn_k_line){
-        .scale = tn_lanes_select(has_minimum, slope, through_zero),
-        .minimum = tn_lanes_max(minimum, zero),
-        .error = squares +
-                 tn_lanes_select(has_minimum, -slope * sum_xq, weight * mean * mean - through_zero * both),
+        .scale = scale,
+        .minimum = minimum,
+        .error =
+            tn_lanes_load(b->squares + g) + scale * (scale * spread - 2.0f * sum_xq) + weight * (off * off),
         .code_mean = middle,
         .code_squares = tn_lanes_max(spread, zero),
     };
@@ -130,13 +140,16 @@ TN_INLINE void tn_k_keep(tn_lanes squares, const tn_k_line *line, tn_k_line *bes
     best->code_squares = tn_lanes_select(better, line->code_squares, best->code_squares);
 }
 
-/** The range of the groups g and on, from 0 or below. */
-TN_INLINE void tn_k_range(const tn_k_block *b, tn_k_shape shape, uint32_t g, tn_lanes *low, tn_lanes *high) {
+/** The range of the numbers of groups g and on whose weights are above `least`, from 0 or below. */
+TN_INLINE void tn_k_range(const tn_k_block *b, tn_k_shape shape, uint32_t g, tn_lanes least, tn_lanes *low,
+                          tn_lanes *high) {
     *low = tn_lanes_all(0);
-    *high = tn_lanes_load(b->x + g);
+    *high = tn_lanes_all(-INFINITY);
     for (uint32_t i = g; i < TN_BLOCK_MAX; i += shape.groups) {
-        *low = tn_lanes_min(tn_lanes_load(b->x + i), *low);
-        *high = tn_lanes_max(tn_lanes_load(b->x + i), *high);
+        tn_lane_mask counts = tn_lanes_load(b->weights + i) > least;
+        tn_lanes x = tn_lanes_load(b->x + i);
+        *low = tn_lanes_min(tn_lanes_select(counts, x, *low), *low);
+        *high = tn_lanes_max(tn_lanes_select(counts, x, *high), *high);
     }
 }
 
@@ -153,10 +166,17 @@ TN_INLINE void tn_k_search(const tn_k_block *b, tn_k_shape shape, tn_k_effort ef
     for (uint32_t g = 0; g < shape.groups; g += TN_LANES) {
         tn_lanes low, high, squares = tn_lanes_load(b->squares + g);
         tn_k_line best = {.error = tn_lanes_all(INFINITY)}, line;
-        tn_k_range(b, shape, g, &low, &high);
+        if (effort.weighted) {
+            tn_k_range(b, shape, g, tn_lanes_load(b->weight + g) * (0.25f / (float)shape.count), &low, &high);
+            line = tn_k_fit(b, shape, g, low, tn_lanes_ratio(tn_lanes_all(shape.top), high - low));
+            tn_k_keep(squares, &line, &best);
+        }
+        tn_k_range(b, shape, g, tn_lanes_all(0), &low, &high);
         tn_lanes step = (high - low) / shape.top;
+        line = tn_k_fit(b, shape, g, low, tn_lanes_ratio(tn_lanes_all(1), step));
+        tn_k_keep(squares, &line, &best);
         for (uint32_t trial = 0; trial < effort.ends * effort.ends; trial++) {
-            float up = tn_k_inwards(effort, trial % effort.ends);
+            float up = tn_k_inwards(effort, effort.ends - 1 - trial % effort.ends);
             float down = tn_k_inwards(effort, trial / effort.ends);
             tn_lanes inverse = tn_lanes_ratio(tn_lanes_all(1 / (1 - (up + down) / shape.top)), step);
             line = tn_k_fit(b, shape, g, low + up * step, inverse);

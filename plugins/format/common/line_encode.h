@@ -8,13 +8,15 @@
 #include "run_encode.h"
 
 /**
- * How much is tried: lines through the range of the numbers with its lower end moved inwards by low_from, low_from +
- * low_step, ... steps of the codes, and its upper end likewise; then `fine` of them on each side of the best, with
+ * How much is tried: the line through the range of the numbers; lines with its lower end moved inwards by low_from,
+ * low_from + low_step, ... steps of the codes, and its upper end likewise; if `heavy`, and there is importance,
+ * the one through the range of the numbers that have weight; then `fine` of them on each side of the best, with
  * scales `step` apart (relative); then the line of least squares again and again.
  */
 typedef struct tn_line_effort {
     uint32_t low_count, high_count;
     float low_from, low_step, high_from, high_step;
+    int heavy;
     uint32_t fine;
     float step;
     uint32_t refits;
@@ -53,34 +55,55 @@ TN_INLINE tn_line_group tn_line_begin(const float *x, const float *weights) {
     return group;
 }
 
-/** The line of least squares through the codes nearest to (x - minimum) * inverse, if it is better. Rounding errors
- * are no gain, and no spread of the codes. */
+/** The line of least squares through the codes nearest to (x - minimum) * inverse, if it is better. Codes are
+ * counted from that of the mean, for the reason of tn_k_fit(). Rounding errors are no gain, and no spread of the
+ * codes. */
 TN_INLINE void tn_line_try(const tn_line_group *group, float top, tn_lanes minimum, tn_lanes inverse,
                            tn_line *best) {
+    tn_lanes origin = tn_lanes_nearest((group->mean - minimum) * inverse, top);
     tn_lanes sum_q = {0}, sum_qq = {0}, sum_xq = {0};
     for (uint32_t i = 0; i < TN_RUN_COLS; i++) {
-        tn_lanes q = tn_lanes_nearest((tn_lanes_load(group->x + i * TN_RUN) - minimum) * inverse, top);
+        tn_lanes x = tn_lanes_load(group->x + i * TN_RUN) - minimum;
+        tn_lanes q = tn_lanes_nearest_from(x * inverse, top, origin);
         tn_lanes wq = tn_lanes_load(group->weights + i * TN_RUN) * q;
         sum_q += wq;
         sum_qq += wq * q;
         sum_xq += tn_lanes_load(group->centred + i * TN_LANES) * q;
     }
-    tn_lanes middle = sum_q / group->weight, spread = sum_qq - sum_q * middle;
+    tn_lanes beyond = sum_q / group->weight, spread = sum_qq - sum_q * beyond;
     tn_lanes scale = sum_xq / spread, gain = scale * sum_xq;
-    tn_lane_mask better = (gain > best->gain * 1.00001f) & (spread > 1e-6f * sum_qq);
+    tn_lane_mask better = (gain > best->gain * 1.0000003f) & (spread > 1e-6f * sum_qq);
     best->scale = tn_lanes_select(better, scale, best->scale);
-    best->minimum = tn_lanes_select(better, group->mean - scale * middle, best->minimum);
+    best->minimum = tn_lanes_select(better, group->mean - scale * (origin + beyond), best->minimum);
     best->gain = tn_lanes_select(better, gain, best->gain);
+}
+
+/** The range of the numbers that have weight: more than a sixteenth of the mean of the weights. */
+TN_INLINE void tn_line_heavy(const tn_line_group *group, tn_lanes *low, tn_lanes *high) {
+    *low = *high = group->mean;
+    for (uint32_t i = 0; i < TN_RUN_COLS; i++) {
+        tn_lane_mask counts =
+            tn_lanes_load(group->weights + i * TN_RUN) * (16.0f * TN_RUN_COLS) > group->weight;
+        tn_lanes x = tn_lanes_select(counts, tn_lanes_load(group->x + i * TN_RUN), group->mean);
+        *low = tn_lanes_min(x, *low);
+        *high = tn_lanes_max(x, *high);
+    }
 }
 
 TN_INLINE tn_line tn_line_search(const tn_line_group *group, float top, tn_line_effort effort) {
     tn_line best = {{0}, group->mean, {0}};
     tn_lanes step = (group->high - group->low) / top, one = tn_lanes_all(1);
+    tn_line_try(group, top, group->low, tn_lanes_ratio(one, step), &best);
     for (uint32_t i = 0; i < effort.low_count * effort.high_count; i++) {
-        float up = effort.low_from + effort.low_step * (float)(i % effort.low_count);
+        float up = effort.low_from + effort.low_step * (float)(effort.low_count - 1 - i % effort.low_count);
         float down = effort.high_from + effort.high_step * (float)(i / effort.low_count);
         tn_lanes inverse = tn_lanes_ratio(tn_lanes_all(1 / (1 - (up + down) / top)), step);
         tn_line_try(group, top, group->low + up * step, inverse, &best);
+    }
+    if (effort.heavy) {
+        tn_lanes low, high;
+        tn_line_heavy(group, &low, &high);
+        tn_line_try(group, top, low, tn_lanes_ratio(tn_lanes_all(top), high - low), &best);
     }
     tn_line middle = best;
     for (uint32_t i = 0; i < 2 * effort.fine; i++) {
@@ -157,6 +180,7 @@ TN_INLINE uint32_t tn_line_encode(const tn_run *run, float top, tn_line_effort e
     tn_turned turned;
     tn_line_stored stored;
     tn_turn_run(run, &turned);
+    if (!run->importance[0]) { effort.heavy = 0; } /* all have the same weight */
     for (uint32_t b = 0; b < run->count; b++, blocks += bytes) {
         uint32_t lane = b % TN_LANES;
         uint8_t codes[TN_RUN_COLS];

@@ -44,6 +44,7 @@ TN_INLINE uint32_t tn_scale_encode(const tn_run *run, float low, tn_scale_effort
     tn_turned turned;
     float scales[TN_RUN];
     tn_turn_run(run, &turned);
+    if (!run->importance[0]) { effort.heavy = 0; } /* all have the same weight */
     for (uint32_t b = 0; b < TN_RUN; b += TN_LANES) {
         tn_lanes scale = tn_scale_search(turned.x + b, turned.weights + b, shape, effort).scale;
         tn_lanes_store(scales + b, scale * tn_lanes_load(turned.largest + b));

@@ -7,8 +7,8 @@
 
 /* Measured (SmolLM2): a whole range has but three steps, so lines lie close. More of them gain next to
  * nothing, and a search among all integers of all groups does not gain a hundredth. */
-#define Q2_K_PLAIN ((tn_k_effort){6, 1, -0.6f, 0.25f, 0})
-#define Q2_K_WEIGHTED ((tn_k_effort){10, 2, -0.6f, 0.3f, 0})
+#define Q2_K_PLAIN ((tn_k_effort){6, 1, -0.6f, 0.25f, 0, 0})
+#define Q2_K_WEIGHTED ((tn_k_effort){9, 1, -0.6f, 0.33f, 0, 1})
 
 TN_INLINE int q2_k_encode_block(const float *x, const float *importance, uint8_t *block) {
     tn_k_parts parts;

@@ -7,8 +7,8 @@
 
 /* Measured (SmolLM2): with all sub-scales tried for all d's the error is a thousandth less. With importance
  * the best scale may cut much of a group off. */
-#define Q3_K_PLAIN ((tn_groups16_shape){-4, -32, {6, -1, 1.7f, 0, 0, 1}, 0.01f, 2})
-#define Q3_K_WEIGHTED ((tn_groups16_shape){-4, -32, {28, -10, 2.4f, 0, 0, 2}, 0.01f, 2})
+#define Q3_K_PLAIN ((tn_groups16_shape){-4, -32, {6, -1, 1.7f, 0, 0, 0, 1, 1e-6f}, 1.0f / 64, 2})
+#define Q3_K_WEIGHTED ((tn_groups16_shape){-4, -32, {26, -10, 2.4f, 2, 0, 0, 2, 1e-6f}, 1.0f / 64, 2})
 
 TN_INLINE int q3_k_encode_block(const float *x, const float *importance, uint8_t *block) {
     tn_groups16_parts parts;

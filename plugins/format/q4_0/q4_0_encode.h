@@ -11,7 +11,8 @@ TN_INLINE void q4_0_pack(const int8_t *codes, float scale, uint8_t *block) {
 }
 
 TN_INLINE uint32_t q4_0_encode_run(const tn_run *run, uint8_t *blocks) {
-    return tn_scale_encode(run, -8, (tn_scale_effort){16, -3, 3, 3, 0.01f, 1}, 18, q4_0_pack, blocks);
+    return tn_scale_encode(run, -8, (tn_scale_effort){16, -3, 3, 3, 3, 0.01f, 1, 3e-7f}, 18, q4_0_pack,
+                           blocks);
 }
 
 #endif

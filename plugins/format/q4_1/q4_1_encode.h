@@ -12,7 +12,7 @@ TN_INLINE void q4_1_pack(const uint8_t *codes, float scale, float minimum, uint8
 }
 
 TN_INLINE uint32_t q4_1_encode_run(const tn_run *run, uint8_t *blocks) {
-    return tn_line_encode(run, 15, (tn_line_effort){5, 6, -1, 0.5f, -1, 0.4f, 3, 0.01f, 2}, 20, q4_1_pack,
+    return tn_line_encode(run, 15, (tn_line_effort){5, 6, -1, 0.5f, -1, 0.4f, 1, 3, 0.01f, 2}, 20, q4_1_pack,
                           blocks);
 }
 

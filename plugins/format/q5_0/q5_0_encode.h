@@ -16,7 +16,8 @@ TN_INLINE void q5_0_pack(const int8_t *codes, float scale, uint8_t *block) {
 }
 
 TN_INLINE uint32_t q5_0_encode_run(const tn_run *run, uint8_t *blocks) {
-    return tn_scale_encode(run, -16, (tn_scale_effort){17, -3, 5, 3, 0.005f, 1}, 22, q5_0_pack, blocks);
+    return tn_scale_encode(run, -16, (tn_scale_effort){17, -3, 5, 3, 3, 0.005f, 1, 3e-7f}, 22, q5_0_pack,
+                           blocks);
 }
 
 #endif

@@ -17,8 +17,8 @@ TN_INLINE void q5_1_pack(const uint8_t *codes, float scale, float minimum, uint8
 }
 
 TN_INLINE uint32_t q5_1_encode_run(const tn_run *run, uint8_t *blocks) {
-    return tn_line_encode(run, 31, (tn_line_effort){4, 7, -1, 0.5f, -1.5f, 0.4f, 6, 0.005f, 1}, 24, q5_1_pack,
-                          blocks);
+    return tn_line_encode(run, 31, (tn_line_effort){4, 7, -1, 0.5f, -1.5f, 0.4f, 1, 6, 0.005f, 1}, 24,
+                          q5_1_pack, blocks);
 }
 
 #endif

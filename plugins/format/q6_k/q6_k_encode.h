@@ -6,8 +6,8 @@
 #include "q6_k_kernels.h"
 
 /* With importance the best scale may cut more of a group off. */
-#define Q6_K_PLAIN ((tn_groups16_shape){-32, -128, {13, -2, 10, 3, 0.005f, 2}, 0.006f, 1})
-#define Q6_K_WEIGHTED ((tn_groups16_shape){-32, -128, {32, -16, 10, 3, 0.005f, 2}, 0.006f, 1})
+#define Q6_K_PLAIN ((tn_groups16_shape){-32, -128, {13, -2, 10, 0, 3, 0.005f, 2, 1e-6f}, 1.0f / 128, 1})
+#define Q6_K_WEIGHTED ((tn_groups16_shape){-32, -128, {30, -16, 10, 2, 3, 0.005f, 2, 1e-6f}, 1.0f / 128, 1})
 
 TN_INLINE int q6_k_encode_block(const float *x, const float *importance, uint8_t *block) {
     tn_groups16_parts parts;
