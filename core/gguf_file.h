@@ -6,6 +6,8 @@
 #include "gguf_value.h"
 #include "tenon/gguf.h"
 
+#include <stdbool.h>
+
 #define TN_ALIGNMENT_KEY "general.alignment"
 #define TN_ALIGNMENT_DEFAULT 32u
 
@@ -43,6 +45,10 @@ int32_t tn_split_check(const tn_gguf *file, const tn_kv_table *table, uint32_t n
 /** Checks the number of all tensors, once all shards are read. */
 int32_t tn_split_check_total(const tn_gguf *file, tn_error *err);
 
+/** True if a writer's file can no longer take its place. */
+bool tn_gguf_writer_blocked(const tn_gguf_writer *writer);
+/** Keeps a file that is sealed under a name of its own, and tells it. */
+int32_t tn_gguf_writer_keep(tn_gguf_writer *writer, const char **name, tn_error *err);
 /** Removes the file that a writer's is to replace, which is lost if the new one does not take its place then. */
 int32_t tn_gguf_writer_make_way(const tn_gguf_writer *writer, tn_error *err);
 

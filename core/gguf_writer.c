@@ -328,6 +328,16 @@ int32_t tn_gguf_writer_seal(tn_gguf_writer *writer, tn_error *err) {
     return tn_part_seal(writer->part, err);
 }
 
+bool tn_gguf_writer_blocked(const tn_gguf_writer *writer) {
+    return tn_part_blocked(writer->part);
+}
+
+int32_t tn_gguf_writer_keep(tn_gguf_writer *writer, const char **name, tn_error *err) {
+    TN_TRY(tn_part_keep(writer->part, err));
+    *name = tn_part_unfinished(writer->part);
+    return TN_OK;
+}
+
 int32_t tn_gguf_writer_make_way(const tn_gguf_writer *writer, tn_error *err) {
     return tn_part_make_way(writer->part, err);
 }

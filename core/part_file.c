@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,15 @@ static int32_t open_part(tn_part *part, tn_error *err) {
     return TN_OK;
 }
 
+/* While it grows, a file may need a longer name beside its target. */
+static int32_t check_length(const char *path, tn_error *err) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t most = NAME_MAX - (sizeof ".part-xxxxxx" - 1);
+    if (strlen(name) <= most) { return TN_OK; }
+    TN_FAIL(err, TN_E_IO, "%s: a name of %zu bytes, at most %zu were expected", tn_path_tail(path),
+            strlen(name), most);
+}
+
 /* What is at the path, if anything is: a regular file, or a link to one. */
 static int32_t look(const char *path, bool *is_there, struct stat *there, tn_error *err) {
     *is_there = stat(path, there) == 0 || lstat(path, there) == 0;
@@ -105,13 +115,13 @@ static int32_t look(const char *path, bool *is_there, struct stat *there, tn_err
 static int32_t look_at_target(tn_part *part, tn_error *err) {
     struct stat there;
     TN_TRY(look(part->path, &part->replaces, &there, err));
-    if (!part->replaces) { return TN_OK; }
+    if (!part->replaces) { return check_length(part->path, err); }
     char *real = realpath(part->path, NULL);
     if (!real) { return failed(part, "find", err); }
     free(part->path);
     part->path = real;
     part->mode = there.st_mode & 0777;
-    return TN_OK;
+    return check_length(part->path, err);
 }
 
 int32_t tn_part_check(const char *path, tn_error *err) {
@@ -121,9 +131,10 @@ int32_t tn_part_check(const char *path, tn_error *err) {
     char *target = is_there ? realpath(path, NULL) : strdup(path),
          *folder = target ? folder_of(target) : NULL;
     int can = folder && access(folder, W_OK | X_OK) == 0, why = errno;
+    int32_t code = can ? check_length(target, err) : TN_E_IO;
     free(target);
     free(folder);
-    if (can) { return TN_OK; }
+    if (can) { return code; }
     TN_FAIL(err, TN_E_IO, "no file can be written at %s: its folder: %s", tn_path_tail(path), strerror(why));
 }
 
@@ -150,7 +161,7 @@ const char *tn_part_unfinished(const tn_part *part) {
 void tn_part_abandon(tn_part *part) {
     if (!part) { return; }
     if (part->fd >= 0) { close(part->fd); }
-    if (part->name) { unlink(part->name); }
+    if (part->name && !part->kept) { unlink(part->name); }
     release(part);
 }
 
@@ -236,11 +247,10 @@ static int link_as(const char *from, const char *to) {
     return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-/* Gives a nameless file the target's name or, where that one is taken, one to be renamed from. */
-static int32_t give_name(tn_part *part, tn_error *err) {
+/* Gives a nameless file a name of its own to be renamed from; `why` is why it cannot have the target's. */
+static int32_t give_name(tn_part *part, int why, tn_error *err) {
     char from[FD_PATH];
     path_of_fd(part->fd, from);
-    int why = part->replaces ? EEXIST : link_as(from, part->path);
     for (int attempt = 0; why == EEXIST && attempt < NAMES_TRIED; attempt++) {
         TN_TRY(new_name(part, err));
         why = link_as(from, part->name);
@@ -252,6 +262,18 @@ static int32_t give_name(tn_part *part, tn_error *err) {
     return failed(part, "put in its place", err);
 }
 
+bool tn_part_blocked(const tn_part *part) {
+    struct stat there;
+    return lstat(part->path, &there) == 0 && !(part->replaces && S_ISREG(there.st_mode));
+}
+
+int32_t tn_part_keep(tn_part *part, tn_error *err) {
+    TN_TRY(tn_part_seal(part, err));
+    if (!part->name) { TN_TRY(give_name(part, EEXIST, err)); }
+    part->kept = true;
+    return TN_OK;
+}
+
 /* Where the file system knows no such renaming, a second name does it; where it knows none of those either, nobody else
  * is kept out. */
 static int rename_to_new(const char *from, const char *to) {
@@ -261,25 +283,27 @@ static int rename_to_new(const char *from, const char *to) {
     return errno == EEXIST ? -1 : rename(from, to);
 }
 
-/* Neither of two files is lost. */
-static int32_t keep_both(tn_part *part, tn_error *err) {
-    tn_fail(err, TN_E_IO, "%s was not there when this began and is now: it stays, and the new file is %s",
-            tn_path_tail(part->path), tn_path_tail(part->name));
-    free(part->name);
-    part->name = NULL;
-    return TN_E_IO;
+static int32_t close_part(tn_part *part, tn_error *err) {
+    int fd = part->fd;
+    part->fd = -1;
+    return close(fd) == 0 ? TN_OK : failed(part, "write", err);
 }
 
 static int32_t put_in_place(tn_part *part, tn_error *err) {
     TN_TRY(tn_part_seal(part, err));
-    if (!part->name) { TN_TRY(give_name(part, err)); }
-    int fd = part->fd;
-    part->fd = -1;
-    if (close(fd) != 0) { return failed(part, "write", err); }
-    if (!part->name) { return TN_OK; }
+    if (!part->name) {
+        char from[FD_PATH];
+        path_of_fd(part->fd, from);
+        int why = part->replaces ? EEXIST : link_as(from, part->path);
+        if (why == 0) { return close_part(part, err); }
+        TN_TRY(give_name(part, why, err));
+    }
+    TN_TRY(close_part(part, err));
     int done = part->replaces ? rename(part->name, part->path) : rename_to_new(part->name, part->path);
     if (done == 0) { return TN_OK; }
-    return !part->replaces && errno == EEXIST ? keep_both(part, err) : failed(part, "put in its place", err);
+    part->kept = true; /* whole, and on disk: it is not lost for a name */
+    TN_FAIL(err, TN_E_IO, "%s cannot take its place (%s): it is kept as %s", tn_path_tail(part->path),
+            errno == EEXIST ? "another file has appeared there" : strerror(errno), tn_path_tail(part->name));
 }
 
 static int32_t sync_folder(const char *path, tn_error *err) {

@@ -68,7 +68,7 @@ int32_t tn_plan_fold(tn_quantize_plan *plan, uint64_t tensor, tn_error *err) {
         bool scale = companion->role == TN_COMPANION_SCALE;
         if (scale) { TN_TRY(read_scales(plan, source, found->source, conversion, err)); }
         fold(found, scale ? "multiplied into the tensor that it scales"
-                          : "it is for activations, and the new type has no place for it");
+                          : "for activations, which the new type has no place for");
     }
     return TN_OK;
 }

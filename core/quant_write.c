@@ -128,11 +128,25 @@ static int32_t finish(tn_gguf_writer **writer, tn_error *err) {
     return tn_gguf_writer_finish(whole, err);
 }
 
+/* What has appeared at the place of one shard stays, and so does what is there of an old set. */
+static int32_t keep_all(tn_gguf_writer **writers, uint32_t count, uint32_t blocked, tn_error *err) {
+    const char *name = "";
+    for (uint32_t i = count; i-- > 0;) { TN_TRY(tn_gguf_writer_keep(writers[i], &name, err)); }
+    TN_FAIL(err, TN_E_IO,
+            "something has appeared in the place of shard %" PRIu32
+            ": no shard was put in its place, all are kept under "
+            "names such as %s",
+            blocked + 1, tn_path_tail(name));
+}
+
 /*
  * The first shard comes last, and an old one goes away before any other shard is replaced: whatever ends the process
  * in between, a set without its first shard is left, which no reader takes for a model, and never shards of both.
  */
 static int32_t finish_all(tn_gguf_writer **writers, uint32_t count, tn_error *err) {
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        if (tn_gguf_writer_blocked(writers[i])) { return keep_all(writers, count, i, err); }
+    }
     if (count > 1) { TN_TRY(tn_gguf_writer_make_way(writers[0], err)); }
     for (uint32_t i = 1; i < count; i++) { TN_TRY(finish(&writers[i], err)); }
     return finish(&writers[0], err);

@@ -8,19 +8,24 @@
 #include <string.h>
 
 /* FILE=SCALE. What follows the last = is part of the name unless it is a number. */
-static int read_one(const struct command *command, const char *option, char *text, tn_adapter *out) {
-    char *equals = strrchr(text, '='), *end = NULL;
-    out->path = text;
+static int read_one(const struct command *command, const char *option, const char *text, tn_adapter *out) {
+    const char *equals = strrchr(text, '=');
+    size_t size = strlen(text);
+    char *end = NULL;
     out->scale = 1;
-    if (!equals || !equals[1]) { return EXIT_DONE; }
-    double scale = strtod(equals + 1, &end);
-    if (*end) { return EXIT_DONE; }
-    if (!isfinite((float)scale) || equals == text) {
-        return usage_error(command->name, "--%s: \"%s\" is no FILE=SCALE with a finite number", option, text);
+    double scale = equals && equals[1] ? strtod(equals + 1, &end) : 1;
+    if (end && !*end) {
+        if (!isfinite((float)scale) || equals == text) {
+            return usage_error(command->name, "--%s: \"%s\" is no FILE=SCALE with a finite number", option,
+                               text);
+        }
+        out->scale = scale;
+        size = (size_t)(equals - text);
     }
-    *equals = 0;
-    out->scale = scale;
-    return EXIT_DONE;
+    out->path = strndup(text, size);
+    if (out->path) { return EXIT_DONE; }
+    fprintf(stderr, "tenon: not enough memory\n");
+    return EXIT_FAILED;
 }
 
 static int read_list(const struct command *command, const char *option, const struct text_list *list,
@@ -28,7 +33,7 @@ static int read_list(const struct command *command, const char *option, const st
     for (uint64_t i = 0; i < list->count; i++) {
         tn_adapter *adapter = &out->adapters[out->adapter_count++];
         *adapter = (tn_adapter){.kind = kind};
-        int status = read_one(command, option, (char *)list->at[i], adapter); /* of argv: ours to write to */
+        int status = read_one(command, option, list->at[i], adapter);
         if (status != EXIT_DONE) { return status; }
     }
     return EXIT_DONE;
@@ -68,4 +73,9 @@ int adapters_read(const struct command *command, struct options *out) {
         status = read_list(command, "control-vector", &out->control_vectors, TN_ADAPTER_CONTROL_VECTOR, out);
     }
     return status == EXIT_DONE ? read_layers(command, out) : status;
+}
+
+void adapters_free(struct options *options) {
+    for (uint32_t i = 0; i < options->adapter_count; i++) { free((char *)options->adapters[i].path); }
+    options->adapter_count = 0;
 }

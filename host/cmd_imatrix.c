@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DEFAULT_CHUNK = 512, SAVE_SECONDS = 60, LOGITS_MOST = 1 << 28 };
@@ -24,13 +25,39 @@ struct gathering {
     uint32_t done;  /* chunks of this run */
     uint32_t piece; /* tokens that are fed at once */
     float *logits;  /* with --output-tensor: of a piece */
+    bool ours;      /* what is at -o was there when the run began, or is of this run: it may be replaced */
+    char *beside;   /* where the matrix goes if something else has appeared at -o; or NULL */
     struct progress progress;
 };
 
-static int write_matrix(const struct gathering *g) {
+static const char *matrix_path(const struct gathering *g) {
+    return g->beside ? g->beside : g->options->out;
+}
+
+/* A run is long: what has appeared at -o meanwhile is neither replaced nor a reason to lose what was gathered. */
+static void look_at_target(struct gathering *g) {
+    struct stat there;
+    if (g->ours || g->beside || lstat(g->options->out, &there) != 0) { return; }
+    for (int i = 1; i < 100; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s.%d", g->options->out, i) < 0) { return; }
+        if (lstat(path, &there) != 0) {
+            g->beside = path;
+            fprintf(stderr,
+                    "tenon: warning: something has appeared at %s: it stays, and the matrix goes to %s\n",
+                    g->options->out, path);
+            return;
+        }
+        free(path);
+    }
+}
+
+static int write_matrix(struct gathering *g) {
     tn_error err = TN_ERROR_INIT;
-    return tn_importance_write(g->importance, g->options->out, &err) == TN_OK ? EXIT_DONE
-                                                                              : report_error(&err);
+    look_at_target(g);
+    int32_t code = tn_importance_write(g->importance, matrix_path(g), &err);
+    g->ours |= code == TN_OK;
+    return code == TN_OK ? EXIT_DONE : report_error(&err);
 }
 
 /* ---- gathering ------------------------------------------------------------------------------------------- */
@@ -155,7 +182,7 @@ static int summarise(const tn_importance *importance, struct summary *out) {
 }
 
 /* "tenon quantize -i model.gguf -o OUT.gguf --type TYPE --imatrix FILE" */
-static void set_next(json_t *report, const struct options *options) {
+static void set_next(json_t *report, const struct options *options, const char *path) {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
@@ -163,7 +190,7 @@ static void set_next(json_t *report, const struct options *options) {
     fputs("tenon quantize -i ", memory);
     print_word(options->model ? options->model : "MODEL.gguf", memory);
     fputs(" -o OUT.gguf --type TYPE --imatrix ", memory);
-    print_word(options->out, memory);
+    print_word(path, memory);
     fclose(memory);
     set_text(report, "next", text);
     free(text);
@@ -175,7 +202,7 @@ static const char reading[] =
 
 static void describe(const struct gathering *g, const struct summary *s, json_t *report) {
     const tn_importance *importance = g->importance;
-    set_text(report, "file", g->options->out);
+    set_text(report, "file", matrix_path(g));
     set_count(report, "matrices", tn_importance_count(importance));
     set_count(report, "chunks", tn_importance_chunks(importance));
     set_count(report, "chunk_size", tn_importance_chunk_size(importance));
@@ -194,7 +221,7 @@ static void describe(const struct gathering *g, const struct summary *s, json_t 
     set_text(report, "worst_in", s->worst_in);
     if (json_array_size(g->unsized)) { json_object_set(report, "chunk_size_assumed_of", g->unsized); }
     set_text(report, "reading", reading);
-    set_next(report, g->options);
+    set_next(report, g->options, matrix_path(g));
 }
 
 static int print_summary(const struct gathering *g) {
@@ -221,9 +248,9 @@ static void tell_rest(const struct gathering *g) {
     fprintf(stderr, " -c %u --from-chunk %u", g->chunks.size, g->chunks.first + g->done);
     if (options->chunks) { fprintf(stderr, " --chunks %u", g->chunks.count - g->done); }
     fputs(" --in-file ", stderr);
-    print_word(options->out, stderr);
+    print_word(matrix_path(g), stderr);
     fputs(" -o ", stderr);
-    print_word(options->out, stderr);
+    print_word(matrix_path(g), stderr);
     fputc('\n', stderr);
 }
 
@@ -247,11 +274,12 @@ static int check_options(struct options *options) {
     if (same_place(options->out, options->model) || same_place(options->out, options->file)) {
         return usage_error("imatrix", "-o %s is the model or the text", options->out);
     }
-    if (!options->force && access(options->out, F_OK) == 0 && !is_input(options)) {
+    int status = can_write(options->out);
+    if (status == EXIT_DONE && !options->force && access(options->out, F_OK) == 0 && !is_input(options)) {
         return usage_error("imatrix", "%s is there already (--force replaces it)", options->out);
     }
     if (options->file && !options->context) { options->context = DEFAULT_CHUNK; }
-    return can_write(options->out);
+    return status;
 }
 
 /* Older files do not tell what they count by: a wrong guess weighs them wrongly against the rest. */
@@ -285,6 +313,7 @@ int cmd_imatrix(struct options *options) {
     struct gathering g = {.options = options, .unsized = json_array()};
     bool sized = options->context != 0;
     int status = check_options(options);
+    g.ours = status == EXIT_DONE && access(options->out, F_OK) == 0;
     if (status == EXIT_DONE) { status = merge_files(&g, sized); }
     if (status == EXIT_DONE && options->file) { status = gather_from_text(&g); }
     progress_end(&g.progress);
@@ -293,10 +322,14 @@ int cmd_imatrix(struct options *options) {
     if (whole || some) {
         int written = write_matrix(&g);
         if (written == EXIT_DONE) { written = print_summary(&g); }
+        if (written == EXIT_DONE && whole && g.beside) {
+            written = EXIT_FAILED;
+        } /* not where it was wanted */
         if (written != EXIT_DONE) { status = written; }
     }
     if (status == EXIT_INTERRUPTED && options->file) { tell_rest(&g); }
     json_decref(g.unsized);
+    free(g.beside);
     free(g.logits);
     free_chunks(&g.chunks);
     tn_session_destroy(g.session);

@@ -201,6 +201,8 @@ static int check_options(const struct options *options) {
     if (same_place(options->save, options->model) || same_place(options->save, options->file)) {
         return usage_error("perplexity", "--save-logits %s is the model or the text", options->save);
     }
+    int status = options->save ? can_write(options->save) : EXIT_DONE;
+    if (status != EXIT_DONE) { return status; }
     if (options->save && !options->force && access(options->save, F_OK) == 0) {
         return usage_error("perplexity", "%s is there already (--force replaces it)", options->save);
     }

@@ -400,6 +400,7 @@ static int list_file_types(const struct options *options) {
     tn_engine *engine = NULL;
     tn_error err = TN_ERROR_INIT;
     json_t *report = json_object(), *rows = json_array();
+    list_file_type(rows, "COPY", "as they are");
     int status = open_engine(options, &engine);
     if (status == EXIT_DONE && tn_quantize_file_types(engine, list_file_type, rows, &err) != TN_OK) {
         status = report_error(&err);
@@ -409,7 +410,7 @@ static int list_file_types(const struct options *options) {
     if (status == EXIT_DONE && !options->json) {
         size_t i;
         const json_t *row;
-        printf("%-10s %s\n%-10s %s\n", "FILE TYPE", "OF MOST TENSORS", "COPY", "as they are");
+        printf("%-10s %s\n", "FILE TYPE", "MOST TENSORS");
         json_array_foreach (rows, i, row) {
             printf("%-10s %s\n", text_of(row, "name"), text_of(row, "type"));
         }

@@ -56,11 +56,12 @@ int main(int argc, char **argv) {
     }
     struct options options;
     int status = options_parse(command, argc - 1, argv + 1, &options);
-    if (status != EXIT_DONE) { return status; }
-    if (options.help) {
+    if (status == EXIT_DONE && options.help) {
         print_help(command, stdout);
-        return finish_output(EXIT_DONE);
+        status = finish_output(EXIT_DONE);
+    } else if (status == EXIT_DONE) {
+        status = finish_output(command->run(&options));
     }
-    status = finish_output(command->run(&options));
+    adapters_free(&options);
     return status == EXIT_INTERRUPTED ? interrupt_status() : status;
 }

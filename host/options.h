@@ -126,6 +126,7 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 
 /* adapters.c: fills `adapters` from what was said of them. EXIT_DONE, or EXIT_USAGE with the message printed. */
 int adapters_read(const struct command *command, struct options *out);
+void adapters_free(struct options *options);
 
 /* An option that can be changed in a conversation (CMD_SET) has that name. */
 bool option_can_change(const char *name);

@@ -219,6 +219,14 @@ expect 0 bash -c "'$tenon' $rest -q"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 -o "$work/all.gguf"
 expect 0 python3 "$work/same.py" "$work/all.gguf" "$work/long.gguf"
 expect 0 cmp "$work/all.gguf" "$work/long.gguf"
+# What appears at -o meanwhile stays, and what was gathered is not lost either.
+"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 -o "$work/late.gguf" >"$work/out" 2>"$work/err" &
+child=$!; command="imatrix, overtaken"
+for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
+mkdir "$work/late.gguf"; wait $child; status=$?; checks=$((checks + 1))
+[ "$status" = 1 ] || fail "status $status, expected 1"
+errs "something has appeared at $work/late.gguf"; says "late.gguf.1"; rmdir "$work/late.gguf"
+expect 0 cmp "$work/all.gguf" "$work/late.gguf.1"
 # What it does not do.
 expect 2 "$tenon" imatrix -m "$model" -f "$text"; errs "-o FILE"
 expect 2 "$tenon" imatrix -m "$model" -o "$work/x"; errs "nothing to do"

@@ -45,5 +45,10 @@ grep -rnE '(^|[^_[:alnum:]])(printf|puts|putchar|exit|abort|pthread_create|fork|
 
 find core host plugins sdk tests bench -name '*.[ch]' | xargs wc -l | awk '$2 != "total" && $1 > 800 {print $2 ": " $1 " lines"}' | none "files over 800 lines"
 find core host plugins sdk -name '*.[ch]' | sed 's|.*/||' | sort | uniq -d | none "file names that are not unique"
+# What lies at the top is what the README speaks of; nothing else gets in by an accident.
+if [ -e .git ]; then
+    git ls-files | cut -d/ -f1 | sort -u | grep -vxE '\.ci|\.clang-format|\.editorconfig|\.gitignore|CMakeLists\.txt|CMakePresets\.json|LICENSE|NOTICE|README\.md|bench|check\.sh|core|docs|host|packages\.sh|plugins|sdk|tests|try\.sh' |
+        none "files at the top of the tree"
+fi
 [ $faults = 0 ] && echo "the source keeps its rules"
 exit $faults

@@ -5,7 +5,8 @@
  * Part of libtenon's public interface. Where the file system can do it (O_TMPFILE) the file has no name before that,
  * so that whatever ends the process leaves nothing behind; else it has one of its own, PATH.part-XXXXXX. A file that
  * is there already is reached through its links, which stay, and leaves its mode to the new one. One that appears while
- * this one grows is not replaced: both are kept.
+ * this one grows is not replaced: both are kept. So that there is always room for the longer name, that of the target has
+ * at most 243 bytes.
  */
 #ifndef TENON_PART_H
 #define TENON_PART_H

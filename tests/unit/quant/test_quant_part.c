@@ -182,6 +182,10 @@ Test(quant_part, where_no_file_can_be_made) {
     expect_no_place(link, TN_E_INPUT, "no regular file");
     memset(longest, 'a', sizeof longest - 1);
     expect_no_place(longest, TN_E_IO, strerror(ENAMETOOLONG));
+    longest[244] = 0;
+    expect_no_place(longest, TN_E_IO, "a name of 244 bytes, at most 243");
+    longest[243] = 0;
+    cr_expect(eq(i32, tn_part_check(longest, NULL), TN_OK));
     free(path);
     free(link);
     free(beyond);

@@ -536,6 +536,42 @@ Test(quant_write, more_shards_than_files_may_be_open) {
     tn_gguf_close(file);
 }
 
+/* Somebody else's file, made once the new ones have begun. */
+static int appear(void *context, uint64_t done, uint64_t total) {
+    int fd = open(context, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    (void)done;
+    (void)total;
+    if (fd >= 0) {
+        cr_assert(write(fd, "other", 5) == 5);
+        close(fd);
+    }
+    return 0;
+}
+
+/* In the place of any of several shards: it stays, no other shard takes its place, and none is lost. */
+Test(quant_write, what_appears_in_the_place_of_a_shard) {
+    enum { SHARDS = SOME };
+    const tn_quantize_options options = {.type = "Q8_0", .split_tensors = 1};
+    const char *from = rig_write("a.gguf", &some_model);
+    tn_gguf *file = rig_open(from);
+    tn_quantize_plan *plan = rig_plan(file, &options);
+    for (uint32_t shard = 0; shard < SHARDS; shard += 3) {
+        size_t before = files_there();
+        char *path = tn_quantize_path(plan, rig_path("b.gguf"), shard);
+        const tn_quantize_progress progress = {appear, path};
+        cr_assert(eq(i32, tn_quantize_write(plan, rig_path("b.gguf"), 0, &progress, &error), TN_E_IO));
+        cr_expect(strstr(error.text, "no shard was put in its place") != NULL, "%s", error.text);
+        char *text = (char *)tn_test_read(path, NULL);
+        cr_expect(eq(str, text, "other"));
+        cr_expect(eq(sz, files_there(), before + 1 + SHARDS));
+        cr_assert(unlink(path) == 0);
+        free(text);
+        free(path);
+    }
+    tn_quantize_plan_free(plan);
+    tn_gguf_close(file);
+}
+
 Test(quant_write, a_file_that_a_mix_is_not_about) {
     static const rig_tensor sums[] = {{"blk.0.attn_q.weight.in_sum2", F32, 2, {64, 2}},
                                       {"blk.0.attn_q.weight.counts", F32, 2, {1, 2}}},
