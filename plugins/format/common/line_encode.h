@@ -141,44 +141,65 @@ TN_INLINE tn_lanes tn_line_error(const tn_line_group *group, float top, tn_lanes
 
 /** Lines as they are stored, in true units, and their errors. */
 typedef struct tn_line_stored {
-    float scale[TN_LANES], minimum[TN_LANES], error[TN_LANES];
+    tn_lanes scale, minimum, error;
 } tn_line_stored;
 
-/**
- * Of the minimums that binary16 has about that of the line (it can be coarse next to the scale), each with the
- * scale that fits it, the best. Numbers of a lane are in units of `largest`. What binary16 does not reach has no finite
- * error, and is never chosen.
- */
+/** Keeps the minimum, a binary16 in true units, with the scale that fits it, by codes nearest for `scale`, where
+ * it is better. Numbers of a lane are in units of `largest`. What binary16 does not reach has no finite error,
+ * and is never chosen. */
+TN_INLINE void tn_line_store(const tn_line_group *group, float top, tn_lanes minimum, tn_lanes scale,
+                             tn_lanes largest, tn_line_stored *best) {
+    tn_lanes unit = tn_lanes_ratio(tn_lanes_all(1), largest);
+    scale = tn_lanes_half(tn_line_slope(group, top, minimum * unit, scale) * largest);
+    tn_lanes error = tn_line_error(group, top, minimum * unit, scale * unit);
+    tn_lane_mask better = error < best->error;
+    best->scale = tn_lanes_select(better, scale, best->scale);
+    best->minimum = tn_lanes_select(better, minimum, best->minimum);
+    best->error = tn_lanes_select(better, error, best->error);
+}
+
+/** Of the minimums that binary16 has about that of the line (it can be coarse next to the scale), the best. */
 TN_INLINE void tn_line_round(const tn_line_group *group, float top, const tn_line *line, tn_lanes largest,
                              tn_line_stored *best) {
-    tn_lanes unit = tn_lanes_ratio(tn_lanes_all(1), largest), wanted = line->minimum * largest;
+    tn_lanes wanted = line->minimum * largest, minimums[3];
     tn_lane_mask beyond = tn_lanes_max(wanted, -wanted) > TN_HALF_MAX; /* the least number may still not be */
     wanted = tn_lanes_select(beyond, group->low * largest, wanted);
-    for (uint32_t k = 0; k < TN_LANES; k++) { best->error[k] = INFINITY; }
-    for (uint32_t i = 0; i < 3; i++) {
-        tn_lanes scale, minimum, error;
-        for (uint32_t k = 0; k < TN_LANES; k++) {
-            float near[3];
-            tn_half_neighbours(wanted[k], near);
-            minimum[k] = near[i];
-        }
-        scale = tn_line_slope(group, top, minimum * unit, line->scale) * largest;
-        for (uint32_t k = 0; k < TN_LANES; k++) { scale[k] = tn_float_of_half(tn_half_not_short(scale[k])); }
-        error = tn_line_error(group, top, minimum * unit, scale * unit);
-        for (uint32_t k = 0; k < TN_LANES; k++) {
-            if (!(error[k] < best->error[k])) { continue; }
-            best->scale[k] = scale[k];
-            best->minimum[k] = minimum[k];
-            best->error[k] = error[k];
-        }
+    for (uint32_t k = 0; k < TN_LANES; k++) {
+        float near[3];
+        tn_half_neighbours(wanted[k], near);
+        for (uint32_t i = 0; i < 3; i++) { minimums[i][k] = near[i]; }
     }
+    for (uint32_t i = 0; i < 3; i++) { tn_line_store(group, top, minimums[i], line->scale, largest, best); }
+}
+
+/** The finest line through the range whose minimum is 0 or -1, -2, -4, ... scales: binary16 rounds both alike,
+ * so it meets 0, which counts where 0 has much of the weight. */
+TN_INLINE void tn_line_through_zero(const tn_line_group *group, float top, tn_lanes largest,
+                                    tn_line_stored *best) {
+    tn_lanes zero = {0}, below = tn_lanes_max(-group->low, zero), above = tn_lanes_max(group->high, zero);
+    tn_lanes scale = tn_lanes_select(below > 0, tn_lanes_all(2), above / top), size = zero;
+    for (float codes = 1; codes < top; codes *= 2) {
+        tn_lanes wider = tn_lanes_max(below / codes, above / (top - codes));
+        tn_lane_mask finer = wider < scale;
+        scale = tn_lanes_select(finer, wider, scale);
+        size = tn_lanes_select(finer, wider * codes, size);
+    }
+    tn_line_store(group, top, zero - tn_lanes_half(size * largest), scale, largest, best);
+}
+
+/** The line up from the mean: it meets a number that has nearly all of the weight. */
+TN_INLINE void tn_line_from_mean(const tn_line_group *group, float top, tn_lanes largest,
+                                 tn_line_stored *best) {
+    tn_lanes minimum = group->mean * largest, scale = (group->high - group->mean) / top;
+    for (uint32_t k = 0; k < TN_LANES; k++) { minimum[k] = tn_float_of_half(tn_half_of_float(minimum[k])); }
+    tn_line_store(group, top, minimum, scale, largest, best);
 }
 
 /** A run as tn_run_encode, blocks of `bytes` bytes. */
 TN_INLINE uint32_t tn_line_encode(const tn_run *run, float top, tn_line_effort effort, uint32_t bytes,
                                   tn_line_pack *pack, uint8_t *blocks) {
     tn_turned turned;
-    tn_line_stored stored;
+    tn_line_stored stored = {{0}, {0}, {0}};
     tn_turn_run(run, &turned);
     if (!run->importance[0]) { effort.heavy = 0; } /* all have the same weight */
     for (uint32_t b = 0; b < run->count; b++, blocks += bytes) {
@@ -187,7 +208,11 @@ TN_INLINE uint32_t tn_line_encode(const tn_run *run, float top, tn_line_effort e
         if (lane == 0) {
             tn_line_group group = tn_line_begin(turned.x + b, turned.weights + b);
             tn_line line = tn_line_search(&group, top, effort);
-            tn_line_round(&group, top, &line, tn_lanes_load(turned.largest + b), &stored);
+            tn_lanes largest = tn_lanes_load(turned.largest + b);
+            stored.error = tn_lanes_all(INFINITY);
+            tn_line_round(&group, top, &line, largest, &stored);
+            tn_line_through_zero(&group, top, largest, &stored);
+            if (effort.heavy) { tn_line_from_mean(&group, top, largest, &stored); }
         }
         if (!(stored.error[lane] < INFINITY)) { return b; }
         float inverse = tn_inverse(stored.scale[lane]);
