@@ -207,7 +207,8 @@ errs "512 are assumed"
 expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 1 --output-tensor -o "$work/o.gguf"
 says "matrices:             22"; says "activations each:     32"
 # Interrupted, and gone on with as it says.
-"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 -o "$work/long.gguf" >"$work/out" 2>"$work/err" &
+half=$TENON_TEST_DATA/adapters/lora-llama-a.gguf=0.5
+"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 --lora "$half" -o "$work/long.gguf" >"$work/out" 2>"$work/err" &
 child=$!; command="imatrix, then SIGTERM" # a background job of a script ignores SIGINT
 for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
 kill -TERM $child; wait $child; status=$?; checks=$((checks + 1))
@@ -216,11 +217,11 @@ errs "to go on: tenon imatrix"; says "chunks:"
 rest=$(sed -n 's/.*to go on: tenon //p' "$work/err")
 echo "$rest" | grep -q -- " -t 1 .*-c 32 --from-chunk" || fail "the rest lacks options: $rest"
 expect 0 bash -c "'$tenon' $rest -q"
-expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 -o "$work/all.gguf"
+expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 --lora "$half" -o "$work/all.gguf"
 expect 0 python3 "$work/same.py" "$work/all.gguf" "$work/long.gguf"
 expect 0 cmp "$work/all.gguf" "$work/long.gguf"
 # What appears at -o meanwhile stays, and what was gathered is not lost either.
-"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 -o "$work/late.gguf" >"$work/out" 2>"$work/err" &
+"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 --lora "$half" -o "$work/late.gguf" >"$work/out" 2>"$work/err" &
 child=$!; command="imatrix, overtaken"
 for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
 mkdir "$work/late.gguf"; wait $child; status=$?; checks=$((checks + 1))
