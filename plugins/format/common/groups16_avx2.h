@@ -24,18 +24,6 @@ typedef void tn_open_subs8(const tn_row_group *rows, __m256i *subs, __m256 *d);
 /** The sixteen scales of one block, eight a vector. */
 typedef void tn_open_scales8(const uint8_t *block, __m256 *scales);
 
-/** The 16 bytes at `offset` of eight rows: bytes 4 k .. 4 k + 3 in words[k], row r in lane r. */
-TN_INLINE void tn_transpose8(const tn_row_group *rows, uint64_t offset, __m256i *words) {
-    __m256i h[4];
-    for (uint32_t j = 0; j < 4; j++) { h[j] = tn_load_both(rows, j, offset); }
-    __m256i a = _mm256_unpacklo_epi32(h[0], h[1]), b = _mm256_unpackhi_epi32(h[0], h[1]);
-    __m256i c = _mm256_unpacklo_epi32(h[2], h[3]), d = _mm256_unpackhi_epi32(h[2], h[3]);
-    words[0] = _mm256_unpacklo_epi64(a, c);
-    words[1] = _mm256_unpackhi_epi64(a, c);
-    words[2] = _mm256_unpacklo_epi64(b, d);
-    words[3] = _mm256_unpackhi_epi64(b, d);
-}
-
 /** The 16 bytes at `offset` of eight rows. Of rows 0, 1 and, in the upper half, 4, 5 the first eight bytes are
  * in x[0], the others in x[1]; of rows 2, 3, 6, 7 in x[2] and x[3]. */
 TN_INLINE void tn_load_eights(const tn_row_group *rows, uint64_t offset, __m256i *x) {

@@ -20,29 +20,6 @@ typedef void tn_open_subs16(const tn_row_group *rows, __m512i *subs, __m512 *d);
 /** The sixteen scales of one block. */
 typedef __m512 tn_open_scales16(const uint8_t *block);
 
-/** A transpose of sixteen rows of 16 bytes in two steps, between which others may lie. Rows j, 4 + j, 8 + j and
- * 12 + j are the quarters of rows[j]; bytes 4 k .. 4 k + 3 of all come to words[k], row r to lane r. */
-TN_INLINE void tn_transpose_begin16(const __m512i *rows, __m512i *pairs) {
-    for (uint32_t i = 0; i < 2; i++) {
-        pairs[i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
-        pairs[2 + i] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
-    }
-}
-TN_INLINE void tn_transpose_end16(const __m512i *pairs, __m512i *words) {
-    for (uint32_t i = 0; i < 2; i++) {
-        words[2 * i] = _mm512_unpacklo_epi64(pairs[2 * i], pairs[2 * i + 1]);
-        words[2 * i + 1] = _mm512_unpackhi_epi64(pairs[2 * i], pairs[2 * i + 1]);
-    }
-}
-
-/** The same of the 16 bytes at `offset` of sixteen rows, at once. */
-TN_INLINE void tn_transpose16(const tn_row_group *rows, uint64_t offset, __m512i *words) {
-    __m512i quarters[4], pairs[4];
-    for (uint32_t j = 0; j < 4; j++) { quarters[j] = tn_load_quarters(rows, j, offset); }
-    tn_transpose_begin16(quarters, pairs);
-    tn_transpose_end16(pairs, words);
-}
-
 /** Rows that are loaded, and how far their transpose has come. */
 typedef struct tn_transposing16 {
     __m512i quarters[4], pairs[4];
@@ -54,7 +31,7 @@ TN_INLINE void tn_transpose_part16(const tn_row_group *rows, uint64_t offset, ui
     for (uint32_t j = 2 * k; k < 2 && j < 2 * k + 2; j++) {
         x->quarters[j] = tn_load_quarters(rows, j, offset);
     }
-    if (k == 2) { tn_transpose_begin16(x->quarters, x->pairs); }
+    if (k == 2) { tn_turn_begin16(x->quarters, x->pairs); }
 }
 
 /** Adds products with four activation codes. Compilers do not make one instruction of it by themselves. */

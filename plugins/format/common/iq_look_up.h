@@ -212,15 +212,7 @@ TN_INLINE __m256i tn_iq_open_signs(const tn_iq_spread *spread, __m256i words, ui
 /** Eight rows of eight sums each: sum i of row r to lane r of out[i]. */
 TN_INLINE void tn_iq_turn(const __m256i *rows, __m256i *out) {
     __m256i four[2][4];
-    for (uint32_t m = 0; m < 2; m++) {
-        const __m256i *in = rows + 4 * m;
-        __m256i a = _mm256_unpacklo_epi32(in[0], in[1]), b = _mm256_unpackhi_epi32(in[0], in[1]);
-        __m256i c = _mm256_unpacklo_epi32(in[2], in[3]), d = _mm256_unpackhi_epi32(in[2], in[3]);
-        four[m][0] = _mm256_unpacklo_epi64(a, c);
-        four[m][1] = _mm256_unpackhi_epi64(a, c);
-        four[m][2] = _mm256_unpacklo_epi64(b, d);
-        four[m][3] = _mm256_unpackhi_epi64(b, d);
-    }
+    for (uint32_t m = 0; m < 2; m++) { tn_turn8(rows + 4 * m, four[m]); }
     for (uint32_t i = 0; i < 4; i++) {
         out[i] = _mm256_permute2x128_si256(four[0][i], four[1][i], 0x20);
         out[4 + i] = _mm256_permute2x128_si256(four[0][i], four[1][i], 0x31);

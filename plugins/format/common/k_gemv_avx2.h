@@ -36,20 +36,16 @@ typedef struct tn_k_heads {
 
 TN_INLINE tn_k_heads tn_k_load_heads(const tn_row_group *rows) {
     __m256i h[4], low4 = _mm256_set1_epi8(15), low6 = _mm256_set1_epi8(63), upper = _mm256_set1_epi8(0x30);
-    for (uint32_t j = 0; j < 4; j++) { h[j] = tn_load_both(rows, j, 0); }
-    __m256i a = _mm256_unpacklo_epi32(h[0], h[1]), b = _mm256_unpackhi_epi32(h[0], h[1]);
-    __m256i c = _mm256_unpacklo_epi32(h[2], h[3]), d = _mm256_unpackhi_epi32(h[2], h[3]);
-    __m256i first = _mm256_unpackhi_epi64(a, c);
-    __m256i second = _mm256_unpacklo_epi64(b, d), third = _mm256_unpackhi_epi64(b, d);
+    tn_transpose8(rows, 0, h);
     tn_k_heads heads;
-    tn_split_halves(_mm256_unpacklo_epi64(a, c), &heads.d, &heads.dmin);
+    tn_split_halves(h[0], &heads.d, &heads.dmin);
     heads.dmin = _mm256_xor_ps(heads.dmin, _mm256_set1_ps(-0.0f));
-    heads.scales[0] = _mm256_and_si256(first, low6);
+    heads.scales[0] = _mm256_and_si256(h[1], low6);
     heads.scales[1] =
-        _mm256_or_si256(_mm256_and_si256(third, low4), _mm256_and_si256(_mm256_srli_epi32(first, 2), upper));
-    heads.minimums[0] = _mm256_and_si256(second, low6);
-    heads.minimums[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(third, 4), low4),
-                                        _mm256_and_si256(_mm256_srli_epi32(second, 2), upper));
+        _mm256_or_si256(_mm256_and_si256(h[3], low4), _mm256_and_si256(_mm256_srli_epi32(h[1], 2), upper));
+    heads.minimums[0] = _mm256_and_si256(h[2], low6);
+    heads.minimums[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(h[3], 4), low4),
+                                        _mm256_and_si256(_mm256_srli_epi32(h[2], 2), upper));
     return heads;
 }
 

@@ -105,7 +105,7 @@ TN_INLINE void tn_k_column16(tn_row_group *rows, uint64_t step, uint32_t fifth, 
             tn_transpose_part16(rows, tn_k_nibbles(fifth) + 32 * ((c + 1) % 4) + 16 * h, k, &coming);
             tn_k_codes16(low[h][k], &bits[h][k], fifth, c, w[i]);
             if (single) { tn_k_dot16(w[i], c, i, x, sums); }
-            if (k == 3) { tn_transpose_end16(coming.pairs, low[h]); }
+            if (k == 3) { tn_turn_end16(coming.pairs, low[h]); }
         }
         for (uint32_t i = 0; i < 2; i++) {
             scales[i] = tn_k_times_byte(heads.d, heads.scales[c / 2], c % 2 * 2 + i);

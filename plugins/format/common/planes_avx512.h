@@ -149,8 +149,8 @@ TN_INLINE void tn_planes_column16(tn_row_group *rows, uint64_t step, tn_planes s
             tn_plane_codes16(front->low[k], high[k], q / 2, shape, w[k]);
             if (single) { tn_planes_dot16(w[k], q, k, x, sums); }
         }
-        tn_transpose_end16(low_ahead.pairs, front->low);
-        if (third) { tn_transpose_end16(high_ahead.pairs, q ? front->high : other); }
+        tn_turn_end16(low_ahead.pairs, front->low);
+        if (third) { tn_turn_end16(high_ahead.pairs, q ? front->high : other); }
         if (q == 3) { open_heads(rows, &front->heads); }
         for (uint32_t p = 0; p < 4; p++) {
             subs[p] = tn_plane_subs16(&heads, shape, q, p);

@@ -61,6 +61,23 @@ TN_INLINE __m256i tn_load_both(const tn_row_group *rows, uint32_t j, uint64_t of
                             _mm_loadu_si128((const void *)(tn_row(rows, j) + offset)));
 }
 
+/** Turns four by four lanes in each half: lane j of in[i] to lane i of out[j]. */
+TN_INLINE void tn_turn8(const __m256i *in, __m256i *out) {
+    __m256i a = _mm256_unpacklo_epi32(in[0], in[1]), b = _mm256_unpackhi_epi32(in[0], in[1]);
+    __m256i c = _mm256_unpacklo_epi32(in[2], in[3]), d = _mm256_unpackhi_epi32(in[2], in[3]);
+    out[0] = _mm256_unpacklo_epi64(a, c);
+    out[1] = _mm256_unpackhi_epi64(a, c);
+    out[2] = _mm256_unpacklo_epi64(b, d);
+    out[3] = _mm256_unpackhi_epi64(b, d);
+}
+
+/** The 16 bytes at `offset` of eight rows: bytes 4 k .. 4 k + 3 in words[k], row r in lane r. */
+TN_INLINE void tn_transpose8(const tn_row_group *rows, uint64_t offset, __m256i *words) {
+    __m256i both[4];
+    for (uint32_t j = 0; j < 4; j++) { both[j] = tn_load_both(rows, j, offset); }
+    tn_turn8(both, words);
+}
+
 /* Sums of neighbours: of single lanes, of pairs of lanes. */
 TN_INLINE __m256i tn_add_singles(__m256i a, __m256i b) {
     return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));

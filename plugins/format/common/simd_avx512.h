@@ -58,6 +58,33 @@ TN_INLINE __m512i tn_load_quarters(const tn_row_group *rows, uint32_t j, uint64_
     return _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
 }
 
+/** Turns four by four lanes in each quarter, lane j of in[i] to lane i of out[j], in two steps, between which others
+ * may lie; and at once. */
+TN_INLINE void tn_turn_begin16(const __m512i *in, __m512i *pairs) {
+    pairs[0] = _mm512_unpacklo_epi32(in[0], in[1]);
+    pairs[1] = _mm512_unpacklo_epi32(in[2], in[3]);
+    pairs[2] = _mm512_unpackhi_epi32(in[0], in[1]);
+    pairs[3] = _mm512_unpackhi_epi32(in[2], in[3]);
+}
+TN_INLINE void tn_turn_end16(const __m512i *pairs, __m512i *out) {
+    out[0] = _mm512_unpacklo_epi64(pairs[0], pairs[1]);
+    out[1] = _mm512_unpackhi_epi64(pairs[0], pairs[1]);
+    out[2] = _mm512_unpacklo_epi64(pairs[2], pairs[3]);
+    out[3] = _mm512_unpackhi_epi64(pairs[2], pairs[3]);
+}
+TN_INLINE void tn_turn16(const __m512i *in, __m512i *out) {
+    __m512i pairs[4];
+    tn_turn_begin16(in, pairs);
+    tn_turn_end16(pairs, out);
+}
+
+/** The 16 bytes at `offset` of sixteen rows: bytes 4 k .. 4 k + 3 in words[k], row r in lane r. */
+TN_INLINE void tn_transpose16(const tn_row_group *rows, uint64_t offset, __m512i *words) {
+    __m512i quarters[4];
+    for (uint32_t j = 0; j < 4; j++) { quarters[j] = tn_load_quarters(rows, j, offset); }
+    tn_turn16(quarters, words);
+}
+
 /** The binary16 in the lower and in the upper half of each lane, as floats. */
 TN_INLINE __m512 tn_lower_halves(__m512i words) {
     return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words));

@@ -26,18 +26,6 @@ typedef struct tn_ternary {
     tn_ternary_dot *dot;
 } tn_ternary;
 
-/** Four words at `offset` of sixteen rows: word k of row r in lane r of w[k]. */
-TN_INLINE void tn_load_words16(const tn_row_group *rows, uint64_t offset, __m512i *w) {
-    __m512i x[4];
-    for (uint32_t j = 0; j < 4; j++) { x[j] = tn_load_quarters(rows, j, offset); }
-    __m512i a = _mm512_unpacklo_epi32(x[0], x[1]), b = _mm512_unpackhi_epi32(x[0], x[1]);
-    __m512i c = _mm512_unpacklo_epi32(x[2], x[3]), d = _mm512_unpackhi_epi32(x[2], x[3]);
-    w[0] = _mm512_unpacklo_epi64(a, c);
-    w[1] = _mm512_unpackhi_epi64(a, c);
-    w[2] = _mm512_unpacklo_epi64(b, d);
-    w[3] = _mm512_unpackhi_epi64(b, d);
-}
-
 /** `sum` plus the products of eight vectors of unsigned bytes and 32 activation codes. */
 TN_INLINE __m512i tn_ternary_add(__m512i sum, const __m512i *w, const int8_t *codes) {
     for (uint32_t k = 0; k < 8; k++) {

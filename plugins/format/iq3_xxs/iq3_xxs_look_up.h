@@ -9,19 +9,12 @@
 
 /* For each 32 columns there is a word of signs and, on top, the scale. */
 TN_INLINE void open_subs8(const uint8_t *const *blocks, uint32_t half, __m256i *subs) {
-    __m256i rows[4], pairs[4];
+    __m256i rows[4];
     for (uint32_t i = 0; i < 4; i++) {
         rows[i] = _mm256_set_m128i(_mm_loadu_si128((const void *)(blocks[4 + i] + 66 + 16 * half)),
                                    _mm_loadu_si128((const void *)(blocks[i] + 66 + 16 * half)));
     }
-    for (uint32_t m = 0; m < 2; m++) {
-        pairs[m] = _mm256_unpacklo_epi32(rows[2 * m], rows[2 * m + 1]);
-        pairs[2 + m] = _mm256_unpackhi_epi32(rows[2 * m], rows[2 * m + 1]);
-    }
-    for (uint32_t m = 0; m < 4; m += 2) {
-        subs[m] = _mm256_unpacklo_epi64(pairs[m], pairs[m + 1]);
-        subs[m + 1] = _mm256_unpackhi_epi64(pairs[m], pairs[m + 1]);
-    }
+    tn_turn8(rows, subs);
     tn_iq_subs_of_words8(subs, subs);
 }
 

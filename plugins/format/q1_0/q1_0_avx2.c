@@ -53,12 +53,7 @@ static inline void dot(const __m256i *w, const int8_t *codes, __m256i *sums) {
         }
         v[j] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(2));
     }
-    __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpackhi_epi32(v[0], v[1]);
-    __m256i c = _mm256_unpacklo_epi32(v[2], v[3]), d = _mm256_unpackhi_epi32(v[2], v[3]);
-    sums[0] = _mm256_unpacklo_epi64(a, c);
-    sums[1] = _mm256_unpackhi_epi64(a, c);
-    sums[2] = _mm256_unpacklo_epi64(b, d);
-    sums[3] = _mm256_unpackhi_epi64(b, d);
+    tn_turn8(v, sums);
 }
 
 static void gemv(const tn_gemv *call) {

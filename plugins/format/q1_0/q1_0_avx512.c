@@ -45,12 +45,7 @@ static inline void dot(const __m512i *w, const int8_t *codes, __m512i *sums) {
         }
         v[j] = _mm512_add_epi32(v[j], v[j]);
     }
-    __m512i a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
-    __m512i c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
-    sums[0] = _mm512_unpacklo_epi64(a, c);
-    sums[1] = _mm512_unpackhi_epi64(a, c);
-    sums[2] = _mm512_unpacklo_epi64(b, d);
-    sums[3] = _mm512_unpackhi_epi64(b, d);
+    tn_turn16(v, sums);
 }
 
 static void gemv(const tn_gemv *call) {

@@ -4,13 +4,12 @@
 
 /* The sub-scales of 6 bits, less 32, times 4: the upper bit, inverted, is the sign. */
 TN_INLINE void open_heads(const tn_row_group *rows, tn_plane_heads16 *heads) {
-    __m512i quarters[4], pairs[4], s[4], places = _mm512_set1_epi8(0x3c);
+    __m512i quarters[4], s[4], places = _mm512_set1_epi8(0x3c);
     for (uint32_t j = 0; j < 4; j++) { /* 12 bytes of sub-scales, d, and two of codes from before them */
         quarters[j] = tn_load_quarters(rows, j, 94);
         quarters[j] = _mm512_alignr_epi8(quarters[j], quarters[j], 2);
     }
-    tn_transpose_begin16(quarters, pairs);
-    tn_transpose_end16(pairs, s);
+    tn_turn16(quarters, s);
     for (uint32_t q = 0; q < 4; q++) { /* as q3_k_open_subs */
         __m512i low = q < 2 ? _mm512_slli_epi32(s[q], 2) : _mm512_srli_epi32(s[q - 2], 2);
         __m512i high = _mm512_slli_epi32(s[2], 6 - 2 * q);

@@ -29,8 +29,8 @@ static inline __m512 scales(const tn_row_group *rows) {
  * times, and the last of these comes with all digits of the last four bytes.
  */
 static inline void open(const tn_row_group *rows, uint32_t piece, __m512i *kept, __m512i *w) {
-    if (piece == 0 || piece == 5) { tn_load_words16(rows, piece ? 32 : 0, kept); }
-    if (piece == 0) { tn_load_words16(rows, 16, kept + 4); }
+    if (piece == 0 || piece == 5) { tn_transpose16(rows, piece ? 32 : 0, kept); }
+    if (piece == 0) { tn_transpose16(rows, 16, kept + 4); }
     for (uint32_t i = 0; i < 8; i++) {
         if (piece < 5 || i < 4) {
             w[i] = kept[i];

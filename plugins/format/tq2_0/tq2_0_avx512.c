@@ -14,7 +14,7 @@ static inline __m256i start(__m256i sums) {
 
 static inline void open(const tn_row_group *rows, uint32_t piece, __m512i *kept, __m512i *w) {
     for (uint32_t i = 0; piece % 4 == 0 && i < 8; i += 4) {
-        tn_load_words16(rows, piece / 4 * 32 + i * 4, kept + i);
+        tn_transpose16(rows, piece / 4 * 32 + i * 4, kept + i);
     }
     for (uint32_t i = 0; i < 8; i++) {
         w[i] = _mm512_and_si512(kept[i], _mm512_set1_epi8((char)(3 << piece % 4 * 2)));
