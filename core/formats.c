@@ -27,11 +27,10 @@ int32_t tn_engine_format(tn_engine *engine, uint32_t type, tn_format_use *out, t
     if (code == TN_E_NOT_FOUND && !entry) {
         char number[16];
         snprintf(number, sizeof number, "%" PRIu32, type);
-        const char *name = tn_engine_type_name(engine, type), *note = tn_engine_note(engine, "type", number);
+        const char *note = tn_engine_note(engine, "type", number), *name = tn_engine_type_name(engine, type);
+        const char *about = note ? note : name; /* a note begins with the name */
         TN_FAIL(err, TN_E_FORMAT_UNKNOWN, "no installed plugin is for tensor type %s",
-                note   ? note
-                : name ? name
-                       : number);
+                about ? about : number);
     }
     TN_TRY(code);
     out->plugin = tn_entry_info(entry);

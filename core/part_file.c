@@ -101,21 +101,17 @@ static int32_t check_length(const char *path, tn_error *err) {
             strlen(name), most);
 }
 
-/* What is at the path, if anything is: a regular file, or a link to one. */
-static int32_t look(const char *path, bool *is_there, struct stat *there, tn_error *err) {
-    *is_there = stat(path, there) == 0 || lstat(path, there) == 0;
-    if (*is_there && !S_ISREG(there->st_mode)) {
-        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(path));
-    }
-    if (*is_there || errno == ENOENT) { return TN_OK; }
-    TN_FAIL(err, TN_E_IO, "no file can be written at %s: %s", tn_path_tail(path), strerror(errno));
-}
-
-/* A file that is there is reached through its links, so that they stay; what is no regular file stays too. */
+/* What is there is a regular file or a link to one, is reached through its links, so that they stay, and tells the mode. */
 static int32_t look_at_target(tn_part *part, tn_error *err) {
     struct stat there;
-    TN_TRY(look(part->path, &part->replaces, &there, err));
+    part->replaces = stat(part->path, &there) == 0 || lstat(part->path, &there) == 0;
+    if (!part->replaces && errno != ENOENT) {
+        TN_FAIL(err, TN_E_IO, "no file can be written at %s: %s", tn_path_tail(part->path), strerror(errno));
+    }
     if (!part->replaces) { return check_length(part->path, err); }
+    if (!S_ISREG(there.st_mode)) {
+        TN_FAIL(err, TN_E_INPUT, "%s is there already, and no regular file", tn_path_tail(part->path));
+    }
     char *real = realpath(part->path, NULL);
     if (!real) { return failed(part, "find", err); }
     free(part->path);
@@ -124,18 +120,21 @@ static int32_t look_at_target(tn_part *part, tn_error *err) {
     return check_length(part->path, err);
 }
 
-int32_t tn_part_check(const char *path, tn_error *err) {
-    struct stat there;
-    bool is_there;
-    TN_TRY(look(path, &is_there, &there, err));
-    char *target = is_there ? realpath(path, NULL) : strdup(path),
-         *folder = target ? folder_of(target) : NULL;
-    int can = folder && access(folder, W_OK | X_OK) == 0, why = errno;
-    int32_t code = can ? check_length(target, err) : TN_E_IO;
-    free(target);
+static int32_t check_folder(const char *path, tn_error *err) {
+    char *folder = folder_of(path);
+    if (!folder) { return no_memory(path, err); }
+    int can = access(folder, W_OK | X_OK) == 0, why = errno;
     free(folder);
-    if (can) { return code; }
+    if (can) { return TN_OK; }
     TN_FAIL(err, TN_E_IO, "no file can be written at %s: its folder: %s", tn_path_tail(path), strerror(why));
+}
+
+int32_t tn_part_check(const char *path, tn_error *err) {
+    tn_part part = {.path = strdup(path)};
+    int32_t code = part.path ? look_at_target(&part, err) : no_memory(path, err);
+    if (code == TN_OK) { code = check_folder(part.path, err); }
+    free(part.path);
+    return code;
 }
 
 int32_t tn_part_create(const char *path, tn_part **out, tn_error *err) {

@@ -167,18 +167,19 @@ static json_t *groups_json(const tn_quantize_plan *plan,
     return list;
 }
 
-static json_t *left_key(const tn_quantize_tensor *tensor) {
-    if (tensor->what != TN_QUANTIZE_LEFT) { return NULL; }
+static json_t *why_key(const tn_quantize_tensor *tensor, uint32_t what) {
+    if (tensor->what != what) { return NULL; }
     json_t *key = json_object();
     set_text(key, "why", tensor->reason);
     return key;
 }
 
+static json_t *left_key(const tn_quantize_tensor *tensor) {
+    return why_key(tensor, TN_QUANTIZE_LEFT);
+}
+
 static json_t *folded_key(const tn_quantize_tensor *tensor) {
-    if (tensor->what != TN_QUANTIZE_FOLDED) { return NULL; }
-    json_t *key = json_object();
-    set_text(key, "why", tensor->reason);
-    return key;
+    return why_key(tensor, TN_QUANTIZE_FOLDED);
 }
 
 static json_t *fallback_key(const tn_quantize_tensor *tensor) {
@@ -315,18 +316,21 @@ static void print_fallback(const json_t *row) {
            text_of(row, "rather_than"), one ? "its " : "", one ? why + sizeof many - 1 : why);
 }
 
+static void print_why(const json_t *rows, const char *what) {
+    size_t i;
+    const json_t *row;
+    json_array_foreach (rows, i, row) {
+        long long count = count_of(row, "tensors");
+        printf("  %lld %s %s: %s\n", count, count == 1 ? "is" : "are", what, text_of(row, "why"));
+    }
+}
+
 static void print_groups(const json_t *report) {
     size_t i;
     const json_t *row;
     json_array_foreach (json_object_get(report, "fallbacks"), i, row) { print_fallback(row); }
-    json_array_foreach (json_object_get(report, "left_because"), i, row) {
-        long long count = count_of(row, "tensors");
-        printf("  %lld %s left: %s\n", count, count == 1 ? "is" : "are", text_of(row, "why"));
-    }
-    json_array_foreach (json_object_get(report, "folded_because"), i, row) {
-        long long count = count_of(row, "tensors");
-        printf("  %lld %s not written: %s\n", count, count == 1 ? "is" : "are", text_of(row, "why"));
-    }
+    print_why(json_object_get(report, "left_because"), "left");
+    print_why(json_object_get(report, "folded_because"), "not written");
 }
 
 enum { NAMES_SHOWN = 5 };
@@ -362,16 +366,14 @@ static void print_sentences(const json_t *report, bool each) {
     const json_t *row;
     bool written = json_is_true(json_object_get(report, "written"));
     if (each) { print_each(report); }
-    if (count_of(report, "converted")) {
-        long long count = count_of(report, "converted");
-        printf("%lld tensor%s %sconverted, %lld left as they were\n", count, count == 1 ? "" : "s",
+    long long converted = count_of(report, "converted");
+    if (converted) {
+        printf("%lld tensor%s %sconverted, %lld left as they were\n", converted, converted == 1 ? "" : "s",
                written ? "" : "would be ", count_of(report, "left"));
     } else {
         printf("%lld tensors, all as they were\n", count_of(report, "left"));
     }
-    if (count_of(report, "converted") || json_array_size(json_object_get(report, "fallbacks"))) {
-        print_groups(report);
-    }
+    if (converted || json_array_size(json_object_get(report, "fallbacks"))) { print_groups(report); }
     print_types(report);
     print_importance(report);
     json_array_foreach (json_object_get(report, "files"), i, row) {

@@ -208,9 +208,12 @@ expect 0 "$tenon" imatrix -q -m "$model" -f "$text" -c 32 --chunks 1 --output-te
 says "matrices:             22"; says "activations each:     32"
 # Interrupted, and gone on with as it says.
 half=$TENON_TEST_DATA/adapters/lora-llama-a.gguf=0.5
-"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 --lora "$half" -o "$work/long.gguf" >"$work/out" 2>"$work/err" &
-child=$!; command="imatrix, then SIGTERM" # a background job of a script ignores SIGINT
-for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
+begin() { # begin OUT: a run in the background, whose first chunk is done
+    "$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 --lora "$half" -o "$1" >"$work/out" 2>"$work/err" &
+    child=$!
+    for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
+}
+begin "$work/long.gguf"; command="imatrix, then SIGTERM" # a background job of a script ignores SIGINT
 kill -TERM $child; wait $child; status=$?; checks=$((checks + 1))
 [ "$status" = 143 ] || fail "status $status after SIGTERM, expected 143"
 errs "to go on: tenon imatrix"; says "chunks:"
@@ -221,9 +224,7 @@ expect 0 "$tenon" imatrix -q -m "$model" -f "$work/long" -c 32 --lora "$half" -o
 expect 0 python3 "$work/same.py" "$work/all.gguf" "$work/long.gguf"
 expect 0 cmp "$work/all.gguf" "$work/long.gguf"
 # What appears at -o meanwhile stays, and what was gathered is not lost either.
-"$tenon" imatrix -v -m "$model" -f "$work/long" -c 32 -t 1 --lora "$half" -o "$work/late.gguf" >"$work/out" 2>"$work/err" &
-child=$!; command="imatrix, overtaken"
-for _ in $(seq 500); do grep -q "chunk 1 of" "$work/err" && break; sleep 0.01; done
+begin "$work/late.gguf"; command="imatrix, overtaken"
 mkdir "$work/late.gguf"; wait $child; status=$?; checks=$((checks + 1))
 [ "$status" = 1 ] || fail "status $status, expected 1"
 errs "something has appeared at $work/late.gguf"; says "late.gguf.1"; rmdir "$work/late.gguf"

@@ -97,6 +97,13 @@ Test(quant_plan, an_embedding_that_is_the_output) {
     tn_gguf_close(file);
 }
 
+static void expect_wanted(const tn_quantize_plan *plan, const char *name, const char *type, uint32_t block) {
+    const tn_quantize_tensor *tensor = find(plan, name);
+    cr_assert(tensor->wanted != NULL, "%s", name);
+    cr_expect(eq(str, (char *)tensor->wanted, (char *)type));
+    cr_expect(eq(u32, tensor->wanted_block, block));
+}
+
 Test(quant_plan, rows_that_do_not_fit) {
     static const rig_tensor odd[] = {{"blk.0.attn_q.weight", F32, 2, {96, 64}},
                                      {"blk.0.attn_k.weight", F32, 2, {100, 64}},
@@ -105,10 +112,8 @@ Test(quant_plan, rows_that_do_not_fit) {
     tn_gguf *file = rig_open(rig_write("a.gguf", &model));
     tn_quantize_options options = {.type = "Q6_K"};
     tn_quantize_plan *plan = rig_plan(file, &options);
-    const tn_quantize_tensor *tensor = find(plan, "blk.0.attn_q.weight");
-    cr_expect(eq(str, (char *)tensor->to, "Q8_0"));
-    cr_expect(eq(str, (char *)tensor->wanted, "Q6_K"));
-    cr_expect(eq(u32, tensor->wanted_block, 256));
+    cr_expect(eq(str, (char *)find(plan, "blk.0.attn_q.weight")->to, "Q8_0"));
+    expect_wanted(plan, "blk.0.attn_q.weight", "Q6_K", 256);
     expect_type(plan, "blk.0.attn_k.weight", "F16");
     expect_type(plan, "blk.0.attn_v.weight", "Q6_K");
     cr_expect(find(plan, "blk.0.attn_v.weight")->wanted == NULL);
@@ -126,10 +131,8 @@ Test(quant_plan, rows_that_do_not_fit_and_stay) {
     tn_quantize_options options = {.type = "Q6_K"};
     tn_quantize_plan *plan = rig_plan(file, &options);
     for (int i = 0; i < 2; i++) {
-        const tn_quantize_tensor *tensor = find(plan, odd[i].name);
-        cr_expect(eq(u32, tensor->what, TN_QUANTIZE_LEFT));
-        cr_expect(eq(str, (char *)tensor->wanted, "Q6_K"));
-        cr_expect(eq(u32, tensor->wanted_block, 256));
+        cr_expect(eq(u32, find(plan, odd[i].name)->what, TN_QUANTIZE_LEFT));
+        expect_wanted(plan, odd[i].name, "Q6_K", 256);
     }
     cr_expect(find(plan, "blk.0.attn_v.weight")->wanted == NULL);
     tn_quantize_plan_free(plan);
